@@ -21,7 +21,7 @@ pub struct Claim {
     /// Whether it is ours: the paper does not make it.
     #[serde(default)]
     pub own: bool,
-    /// The figure that it compares; by default the one that the part shows.
+    /// The quantity that it compares; by default the one that the part shows.
     #[serde(default)]
     of: String,
     left: Spot,
@@ -91,7 +91,7 @@ impl Claim {
             self.of.clone_from(&part.shows);
         }
         if self.of != part.shows && !part.also.contains(&self.of) {
-            let expected = "a figure that the part has in shows or also";
+            let expected = "a quantity that the part has in shows or also";
             return Err(format!("of = '{}': expected {expected}", self.of));
         }
         if self.within.is_some() != (self.is == Is::Near) {

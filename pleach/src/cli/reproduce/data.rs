@@ -67,12 +67,12 @@ impl<'a> Data<'a> {
             .flat_map(|series| self.grid.xs.iter().map(move |x| (series.as_str(), x.as_str())))
     }
 
-    /// A figure as it was measured in each run at a point, or its extreme alone.
-    fn measured(&self, figure: &str, (series, x): PartPoint<'_>) -> Vec<f64> {
-        let (figure, extreme) = extreme(figure);
-        let value = |row: &&Row| match (figure, row.lists.get(BY_PEER)) {
+    /// A quantity as it was measured in each run at a point, or its extreme alone.
+    fn measured(&self, quantity: &str, (series, x): PartPoint<'_>) -> Vec<f64> {
+        let (quantity, extreme) = extreme(quantity);
+        let value = |row: &&Row| match (quantity, row.lists.get(BY_PEER)) {
             (BY_PEER, Some(list)) => list.get(x.parse::<usize>().ok()?).copied(),
-            _ => row.figures.get(figure).copied(),
+            _ => row.figures.get(quantity).copied(),
         };
         let values = self.at((series, x)).filter_map(value);
         match extreme {
@@ -81,9 +81,9 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// The number of runs that measured a figure at a point.
-    pub fn runs(&self, figure: &str, point: PartPoint<'_>) -> usize {
-        self.measured(figure, point).len()
+    /// The number of runs that measured a quantity at a point.
+    pub fn runs(&self, quantity: &str, point: PartPoint<'_>) -> usize {
+        self.measured(quantity, point).len()
     }
 
     /// The number of runs at a point.
@@ -104,60 +104,60 @@ impl<'a> Data<'a> {
         })
     }
 
-    /// Mean and spread of a figure, relative to the part's reference point.
-    pub fn shown(&self, figure: &str, point: PartPoint<'_>) -> Option<(f64, f64)> {
+    /// Mean and spread of a quantity, relative to the part's reference point.
+    pub fn shown(&self, quantity: &str, point: PartPoint<'_>) -> Option<(f64, f64)> {
         let of = |series: &str, x: &str| {
-            let values = self.measured(figure, (series, x));
+            let values = self.measured(quantity, (series, x));
             (!values.is_empty()).then(|| mean_and_spread(&values))
         };
         let (mean, spread) = of(point.0, point.1)?;
-        let unit = self.unit(figure, point, |series, x| Some(of(series, x)?.0))?;
+        let unit = self.unit(quantity, point, |series, x| Some(of(series, x)?.0))?;
         Some((mean / unit, spread / unit))
     }
 
-    /// The mean of a figure, relative to the part's reference point, if the mean at one point were higher by its
+    /// The mean of a quantity, relative to the part's reference point, if the mean at one point were higher by its
     /// standard error.
     pub fn value(
         &self,
-        figure: &str,
+        quantity: &str,
         point: PartPoint<'_>,
         moved: Option<PartPoint<'_>>,
     ) -> Option<f64> {
         let mean = |series: &str, x: &str| {
-            let values = self.measured(figure, (series, x));
+            let values = self.measured(quantity, (series, x));
             let (mean, spread) = mean_and_spread(&values);
             let error = spread / (values.len() as f64).sqrt();
             let mean = if moved == Some((series, x)) { mean + error } else { mean };
             (!values.is_empty()).then_some(mean)
         };
-        Some(mean(point.0, point.1)? / self.unit(figure, point, mean)?)
+        Some(mean(point.0, point.1)? / self.unit(quantity, point, mean)?)
     }
 
-    /// The published value and spread of a figure, relative to the published value at the part's reference point.
-    pub fn published(&self, figure: &str, point: PartPoint<'_>) -> Option<(f64, Option<f64>)> {
+    /// The published value and spread of a quantity, relative to the published value at the part's reference point.
+    pub fn published(&self, quantity: &str, point: PartPoint<'_>) -> Option<(f64, Option<f64>)> {
         let of = |series: &str, x: &str| {
             let mut rows = self.part.paper.iter();
-            rows.find(|row| row.what == figure && row.series == series && row.x == x)
+            rows.find(|row| row.what == quantity && row.series == series && row.x == x)
         };
         let row = of(point.0, point.1)?;
-        let unit = self.unit(figure, point, |series, x| Some(of(series, x)?.value))?;
+        let unit = self.unit(quantity, point, |series, x| Some(of(series, x)?.value))?;
         Some((row.value / unit, row.spread.map(|spread| spread / unit)))
     }
 
-    /// The part's reference point for a figure at a point, if the figure is shown relative to one.
-    pub fn reference<'p>(&'p self, figure: &str, point: PartPoint<'p>) -> Option<PartPoint<'p>> {
-        let against = self.part.against.as_ref().filter(|_| figure == self.part.shows)?;
+    /// The part's reference point for a quantity at a point, if the quantity is shown relative to one.
+    pub fn reference<'p>(&'p self, quantity: &str, point: PartPoint<'p>) -> Option<PartPoint<'p>> {
+        let against = self.part.against.as_ref().filter(|_| quantity == self.part.shows)?;
         Some(against.at(point))
     }
 
-    /// What a value of a figure is divided by.
+    /// What a value of a quantity is divided by.
     fn unit(
         &self,
-        figure: &str,
+        quantity: &str,
         point: PartPoint<'_>,
         of: impl Fn(&str, &str) -> Option<f64>,
     ) -> Option<f64> {
-        let Some((series, x)) = self.reference(figure, point) else { return Some(1.0) };
+        let Some((series, x)) = self.reference(quantity, point) else { return Some(1.0) };
         let unit = of(series, x)?;
         (unit != 0.0).then_some(unit)
     }

@@ -1,4 +1,4 @@
-//! The figures of a run, by name: from a simulation, or from the result of a command.
+//! The quantities of a run, by name: from a simulation, or from the result of a command.
 
 use super::rows::Row;
 use crate::cli::sim::{METRICS, Spec, metric};
@@ -8,10 +8,10 @@ use crate::results::{
 };
 use pleach_lab::figures::Figures;
 
-/// The least or greatest value of a figure over the runs at a point.
+/// The least or greatest value of a quantity over the runs at a point.
 type Extreme = fn(f64, f64) -> f64;
 
-/// The figure that a name is about, and which of its values, if not their mean: `least seconds`.
+/// The quantity that a name is about, and which of its values, if not their mean: `least seconds`.
 pub fn extreme(name: &str) -> (&str, Option<Extreme>) {
     let of = |word: &str, pick: Extreme| Some((name.strip_prefix(word)?, Some(pick)));
     of("least ", f64::min).or_else(|| of("greatest ", f64::max)).unwrap_or((name, None))
@@ -20,18 +20,18 @@ pub fn extreme(name: &str) -> (&str, Option<Extreme>) {
 /// The messages that each peer sent; as a single number, those of the busiest peer.
 pub const BY_PEER: &str = "messages_by_peer";
 
-/// Whether a simulation has a figure of this name.
+/// Whether a simulation has a quantity of this name.
 pub fn is_simulated(name: &str) -> bool {
     name == BY_PEER || metric(name).is_some()
 }
 
-/// The figures of simulations.
+/// The quantities of simulations.
 pub fn simulated_names() -> String {
     let names = METRICS.iter().map(|metric| metric.name).chain([BY_PEER]);
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Records the figures of a simulation.
+/// Records the quantities of a simulation.
 pub fn note_simulated(row: &mut Row, figures: &Figures, spec: &Spec) {
     let all = METRICS.iter().filter(|metric| metric.is_measured(spec));
     let all = all.map(|metric| (metric.name, (metric.of)(figures, spec)));
@@ -42,10 +42,10 @@ pub fn note_simulated(row: &mut Row, figures: &Figures, spec: &Spec) {
     row.lists.insert(BY_PEER.into(), by_peer);
 }
 
-/// A figure of a command's run: its name, and how to compute it.
+/// A quantity of a command's run: its name, and how to compute it.
 type Measure = (&'static str, fn(&RunData) -> Option<f64>);
 
-/// The figures of commands' runs.
+/// The quantities of commands' runs.
 const MEASURES: [Measure; 23] = [
     ("seconds", |run| Some(run.seconds.0)),
     ("rate", |run| Some(branched(run)? / searching(run)?)),
@@ -72,19 +72,19 @@ const MEASURES: [Measure; 23] = [
     ("loop_rate", |run| Some(run.of_loop.as_ref()?.rate?.0)),
 ];
 
-/// Whether a command's run has a figure of this name.
+/// Whether a command's run has a quantity of this name.
 pub fn is_measured(name: &str) -> bool {
     MEASURES.iter().any(|(own, _)| *own == name)
 }
 
-/// The figures of commands' runs.
+/// The quantities of commands' runs.
 pub fn measured_names() -> String {
     MEASURES.map(|(name, _)| name).join(", ")
 }
 
 /// The points of a curve over time.
 const POINTS: usize = 100;
-/// The lists of a row with the parts of a device's explorers that had work, and the figure with the time they span.
+/// The lists of a row with the parts of a device's explorers that had work, and the quantity with the time they span.
 const ACTIVE: &str = "active explorers of ";
 const TRACED: &str = "traced_s";
 
@@ -116,7 +116,7 @@ pub fn active_of(row: &Row) -> Vec<(&str, Vec<(f64, f64)>)> {
     lists.map(|(name, list)| (name, (0..list.len()).map(|i| at(i, list)).collect())).collect()
 }
 
-/// Records the figures of a command's run.
+/// Records the quantities of a command's run.
 pub fn note_measured(row: &mut Row, run: &RunData) {
     let all = MEASURES.iter().filter_map(|(name, of)| Some((name.to_string(), of(run)?)));
     row.figures = all.filter(|(_, value)| value.is_finite()).collect();

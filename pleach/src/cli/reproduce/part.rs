@@ -125,7 +125,7 @@ pub struct Published {
     pub series: String,
     pub value: f64,
     pub spread: Option<f64>,
-    /// The figure that it is a value of; by default the one that the part shows.
+    /// The quantity that it is a value of; by default the one that the part shows.
     #[serde(default)]
     pub what: String,
 }

@@ -8,13 +8,13 @@ use crate::draw::chart::{Chart, Series};
 use crate::report::columns::{digits, with_spread};
 use crate::report::counted;
 
-/// A part's figures: a head, and a row for each point.
+/// A part's quantities: a head, and a row for each point.
 pub fn table(data: &Data<'_>) -> Vec<Vec<String>> {
     let part = data.part;
     if part.shows == BY_PEER {
         return by_peer(data);
     }
-    let figures: Vec<&String> = std::iter::once(&part.shows).chain(&part.also).collect();
+    let quantities: Vec<&String> = std::iter::once(&part.shows).chain(&part.also).collect();
     let named = [&data.grid.series_name, &data.grid.x_name];
     let many = [data.grid.series.len() > 1, data.grid.xs.len() > 1];
     let of_lists = |values: [&str; 2]| {
@@ -22,24 +22,24 @@ pub fn table(data: &Data<'_>) -> Vec<Vec<String>> {
         values.map(|(value, _)| value.to_string()).collect::<Vec<String>>()
     };
     let mut head = of_lists(named.map(String::as_str));
-    for figure in &figures {
+    for quantity in &quantities {
         let relative =
-            if part.against.is_some() && **figure == part.shows { ", relative" } else { "" };
-        head.push(format!("{}{relative}", figure.replace('_', " ")));
-        if has_published(data, figure) {
+            if part.against.is_some() && **quantity == part.shows { ", relative" } else { "" };
+        head.push(format!("{}{relative}", quantity.replace('_', " ")));
+        if has_published(data, quantity) {
             head.push("published".into());
         }
     }
     let mut rows = vec![head];
     for (series, x) in data.points() {
         let mut row = of_lists([series, x]);
-        for figure in &figures {
-            let several = data.rows_at((series, x)) > 1 && extreme(figure).1.is_none();
-            let shown = data.shown(figure, (series, x));
+        for quantity in &quantities {
+            let several = data.rows_at((series, x)) > 1 && extreme(quantity).1.is_none();
+            let shown = data.shown(quantity, (series, x));
             let shown = shown.map(|(mean, spread)| with_spread(mean, several.then_some(spread)));
             row.push(shown.unwrap_or("–".into()));
-            if has_published(data, figure) {
-                let published = data.published(figure, (series, x));
+            if has_published(data, quantity) {
+                let published = data.published(quantity, (series, x));
                 row.push(
                     published.map_or("–".into(), |(value, spread)| with_spread(value, spread)),
                 );
@@ -50,8 +50,8 @@ pub fn table(data: &Data<'_>) -> Vec<Vec<String>> {
     rows
 }
 
-fn has_published(data: &Data<'_>, figure: &str) -> bool {
-    data.part.paper.iter().any(|row| row.what == figure)
+fn has_published(data: &Data<'_>, quantity: &str) -> bool {
+    data.part.paper.iter().any(|row| row.what == quantity)
 }
 
 /// A part's chart.
@@ -151,7 +151,7 @@ fn ideal(data: &Data<'_>) -> Vec<(usize, f64)> {
     }
     let at = |(place, x): (usize, &String)| {
         let of = |name: &String| {
-            let value = |figure: &str| data.value(figure, (name.as_str(), x.as_str()), None);
+            let value = |quantity: &str| data.value(quantity, (name.as_str(), x.as_str()), None);
             let (speed_up, linear) = (value("speed_up")?, value("linear")?);
             (linear > 0.0).then(|| speed_up / linear)
         };
