@@ -13,6 +13,8 @@ use std::collections::BinaryHeap;
 
 /// The most weights that are distinguished.
 const LEVELS: usize = 8;
+/// How many operations all levels together may process: shops with more than an eighth of it distinguish fewer weights.
+const OPERATIONS: usize = 1 << 20;
 
 /// A job on a machine.
 struct Arrival {
@@ -31,8 +33,10 @@ pub(super) fn preemptive_bound(variant: &Variant) -> i64 {
     weights.retain(|&weight| weight > 0);
     weights.sort_unstable();
     weights.dedup();
+    let levels = (OPERATIONS / (variant.jobs() * variant.machines())).clamp(1, LEVELS);
+    let levels = levels.min(weights.len());
     let (mut bound, mut lower) = (0, 0);
-    for &weight in weights.iter().step_by(weights.len().div_ceil(LEVELS).max(1)) {
+    for weight in (0..levels).map(|level| weights[level * weights.len() / levels]) {
         let jobs: Vec<usize> = all().filter(|&job| variant.weight(job) >= weight).collect();
         bound += (weight - lower) * unweighted_bound(variant, &jobs);
         lower = weight;
