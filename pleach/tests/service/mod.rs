@@ -476,6 +476,7 @@ fn bad_words_are_refused() {
         ("jobs --service nothing", "cannot read 'nothing'"),
         ("jobs --weight 2", "does not apply"),
         ("user ../x", "expected a name of up to 64 letters"),
+        ("user none", "'none' cannot be a user"),
         ("user x --weight 0", "expected a number above 0"),
         ("user x --role king", "expected user, operator or joiner"),
         ("user x --only-for nobody", "there is no user 'nobody'"),

@@ -188,6 +188,11 @@ impl Service {
         let mut state = self.lock();
         let broken = |why: StoreError| Refused(500, why.to_string());
         let known = state.accounts.get(name).map(|account| account.row.clone());
+        if known.is_none() && name == "none" {
+            // As in `--only-for none`.
+            let why = "'none' cannot be a user: where a user is named, it means all users";
+            return Err(Refused(400, why.into()));
+        }
         if known.is_none() && state.store.has_jobs(name).map_err(broken)? {
             let why = format!("jobs of an earlier '{name}' are stored: choose another name");
             return Err(Refused(409, why));
