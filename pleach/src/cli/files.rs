@@ -186,10 +186,13 @@ fn parts() -> MutexGuard<'static, Vec<PathBuf>> {
 
 /// Removes all `.part` files, since the process ends early.
 pub fn remove_parts() {
-    for part in parts().drain(..) {
+    let mut parts = parts();
+    for part in parts.drain(..) {
         // A file that remains does no harm.
         let _ = std::fs::remove_file(part);
     }
+    // Until the process has ended, other threads must not create another one.
+    std::mem::forget(parts);
 }
 
 /// A file that is written beside its target and replaces it once complete; otherwise it is removed.
