@@ -159,19 +159,16 @@ pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
 }
 
 /// Replaces a file atomically: whenever the process or the machine stops, the file is either the old or the new one. It
-/// keeps its permissions. The old one becomes `FILE.old`, unless something other than a save of these runs has that name.
+/// keeps its permission bits. The old one becomes `FILE.old`, unless something other than a save of these runs has that
+/// name.
 pub fn replace(path: &Path, bytes: &[u8], runs: &[u64]) -> io::Result<()> {
     // A link stays a link: its target is replaced.
     let path = &real_path(path);
     let part_path = part_of(path)?;
-    // A killed process may have left one that only its owner could read, or nobody could write.
+    // A killed process may have left one.
     let _ = std::fs::remove_file(&part_path);
-    let written = File::create(&part_path)
+    let written = create_replacement(&part_path, path)
         .and_then(|mut file| {
-            if let Ok(about) = std::fs::metadata(path) {
-                // If the system has no such permissions, those of new files will do.
-                let _ = file.set_permissions(about.permissions());
-            }
             file.write_all(bytes)?;
             file.sync_all()
         })
@@ -188,6 +185,36 @@ pub fn replace(path: &Path, bytes: &[u8], runs: &[u64]) -> io::Result<()> {
     // If the folder cannot be synced, the system decides when the new name reaches the disk.
     let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
     Ok(())
+}
+
+/// Creates a file at a path where nothing is. If its target exists, which it is to replace, the file gets the target's
+/// permission bits; nobody who may not read the target can open it before.
+///
+/// # Errors
+/// If it cannot be created.
+pub fn create_replacement(path: &Path, target: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    let Ok(about) = std::fs::metadata(target) else { return options.open(path) };
+    #[cfg(unix)]
+    let (file, permissions) = {
+        use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+        let file = options.mode(0o600).open(path)?;
+        let same_group = file.metadata().is_ok_and(|new| new.gid() == about.gid());
+        let mode = mode_in_group(about.mode(), same_group);
+        (file, std::fs::Permissions::from_mode(mode))
+    };
+    #[cfg(not(unix))]
+    let (file, permissions) = (options.open(path)?, about.permissions());
+    // If the system has no such permissions, those of new files will do.
+    let _ = file.set_permissions(permissions);
+    Ok(file)
+}
+
+/// The mode of a file that replaces one of this mode. Another group may do only what everybody may do.
+#[cfg(unix)]
+fn mode_in_group(mode: u32, same_group: bool) -> u32 {
+    if same_group { mode } else { mode & (!0o070 | ((mode & 0o007) << 3)) }
 }
 
 /// Keeps the file that is about to be replaced as `FILE.old`. If the system has no hard links, or anything but a save of
@@ -354,5 +381,19 @@ impl<'a> Saver<'a> {
         replace(&self.save.path, &all.to_bytes(), &self.runs)?;
         self.saves.fetch_add(1, Ordering::Release);
         Ok(())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// A file that its group could read used to be readable by another group once it was replaced.
+    #[test]
+    fn another_group_may_do_only_what_everybody_may_do() {
+        for (mode, other) in [(0o640, 0o600), (0o664, 0o644), (0o644, 0o644), (0o606, 0o606)] {
+            assert_eq!(mode_in_group(mode, true), mode);
+            assert_eq!(mode_in_group(mode, false), other, "{mode:o}");
+        }
     }
 }

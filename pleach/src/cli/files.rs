@@ -3,6 +3,7 @@
 use super::flags::{FlagValues, KEY};
 use crate::failure::{Failure, usage};
 use pleach_runtime::real_path;
+use pleach_runtime::save::create_replacement;
 use pleach_runtime::sync::lock;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
@@ -210,7 +211,7 @@ impl Part {
             // Another process may be writing the same file.
             part_path.push(format!(".{}-{number}.part", std::process::id()));
             let part_path = PathBuf::from(part_path);
-            match File::options().write(true).create_new(true).open(&part_path) {
+            match create_replacement(&part_path, &place) {
                 Ok(file) => {
                     parts.push(part_path.clone());
                     return Ok(Self { place, part_path, file });
@@ -226,11 +227,6 @@ impl Part {
 
     /// Writes all bytes, and replaces the target.
     fn fill(mut self, bytes: &[u8]) -> io::Result<()> {
-        // First, so that nobody else reads what is being written.
-        if let Ok(about) = std::fs::metadata(&self.place) {
-            // If the system has no such permissions, those of new files will do.
-            let _ = self.file.set_permissions(about.permissions());
-        }
         for chunk in bytes.chunks(CHUNK) {
             self.file.write_all(chunk)?;
             // A process cannot end while the system is writing its data to disk.
@@ -395,6 +391,25 @@ mod tests {
             output.write(text).unwrap();
             let written = std::fs::read_to_string(folder.join("a.txt")).unwrap();
             assert_eq!((files(), written), (1, format!("{text}\n")));
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// Until it was filled, everybody could open the new file of one that only its owner could read.
+    #[cfg(unix)]
+    #[test]
+    fn a_part_file_has_the_permissions_of_its_target_at_once() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = std::env::temp_dir().join(format!("pleach-modes-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let place = folder.join("a.txt");
+        std::fs::write(&place, "1").unwrap();
+        for mode in [0o600, 0o644] {
+            std::fs::set_permissions(&place, std::fs::Permissions::from_mode(mode)).unwrap();
+            let part = Part::beside(place.clone()).unwrap();
+            assert_eq!(part.file.metadata().unwrap().permissions().mode() & 0o777, mode);
+            part.fill(b"2").unwrap();
+            assert_eq!(place.metadata().unwrap().permissions().mode() & 0o777, mode);
         }
         std::fs::remove_dir_all(&folder).unwrap();
     }
