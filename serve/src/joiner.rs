@@ -28,7 +28,7 @@ pub struct Settings {
     pub program: PathBuf,
     /// Its build.
     pub build: String,
-    /// The name of this process.
+    /// The name of this process. A random word is appended.
     pub name: String,
     /// The threads of each search.
     pub threads: u32,
@@ -57,15 +57,19 @@ fn lock(shared: &Shared) -> MutexGuard<'_, JoinerReport> {
 /// Serves until the service sends this process away, or `leave` returns true.
 ///
 /// # Errors
-/// If the service refuses this joiner, or cannot be reached for longer than the patience.
+/// If the service refuses this joiner, or cannot be reached for longer than the patience, or the system has no random
+/// bytes.
 pub fn serve(
     mut client: Client,
     settings: &Settings,
     leave: &dyn Fn() -> bool,
     note: &dyn Fn(&str),
 ) -> Result<JoinerEnd, ClientError> {
+    // Two containers may agree in host and process, and two joiners in their job of Slurm. Nor is this the name of one
+    // that has just left.
+    let word = new_token().map_err(ClientError::Random)?;
     let report = JoinerReport {
-        name: settings.name.clone(),
+        name: format!("{}-{}", settings.name, &word[..6]),
         threads: settings.threads,
         build: settings.build.clone(),
         ..JoinerReport::default()

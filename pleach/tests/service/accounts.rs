@@ -5,10 +5,12 @@ use super::refusal;
 use crate::outside::until;
 use pleach_serve::api::{Assignments, JobState, JobView, JoinerReport};
 use pleach_serve::credentials::Credentials;
+use pleach_serve::joiner::{JoinerEnd, Settings, serve};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::thread::spawn;
+use std::time::Duration;
 
 /// What a user has is not hidden by the jobs of others, and not more than a limit.
 #[test]
@@ -173,18 +175,41 @@ fn each_start_of_a_search_has_a_new_key() {
 #[test]
 fn a_joiner_that_leaves_does_not_seem_to_come_again() {
     let service = Service::start("service-leaving", "");
-    let report = JoinerReport {
+    let joiners = || {
+        let seen: Value = service.client("operator").get("/v1/joiners").unwrap();
+        seen["joiners"].clone()
+    };
+    let build = service.build();
+    // It was asked to leave before or after it sent its request for orders.
+    for (name, leaving) in [("x", true), ("y", false)] {
+        let mut report = JoinerReport {
+            name: name.into(),
+            threads: 1,
+            build: build.clone(),
+            leaving: true,
+            ..JoinerReport::default()
+        };
+        let mut joiner = service.client("joiners");
+        let _: Assignments = joiner.post("/v1/joiners/report", &report).unwrap();
+        report.leaving = leaving;
+        let orders: Assignments = joiner.post("/v1/joiners/orders", &report).unwrap();
+        assert!(orders.dismissed, "{name}");
+        assert_eq!(joiners(), json!([]), "{name}");
+    }
+    // The next process of the same name may join.
+    let settings = Settings {
+        program: "false".into(),
+        build,
         name: "x".into(),
         threads: 1,
-        build: service.build(),
-        leaving: true,
-        ..JoinerReport::default()
+        flags: Vec::new(),
+        patience: Some(Duration::ZERO),
     };
-    let orders: Assignments =
-        service.client("joiners").post("/v1/joiners/orders", &report).unwrap();
-    assert!(orders.dismissed);
-    let joiners: Value = service.client("operator").get("/v1/joiners").unwrap();
-    assert_eq!(joiners["joiners"], json!([]));
+    for _ in 0..2 {
+        let is_listed = || joiners() != json!([]);
+        let end = serve(service.client("joiners"), &settings, &is_listed, &|_| {}).unwrap();
+        assert_eq!((end, joiners()), (JoinerEnd::Left, json!([])));
+    }
 }
 
 /// A joiner that waited used to get the next job, and its key, after its account was removed.

@@ -14,6 +14,8 @@ use tokio::time::timeout;
 const WAIT: Duration = Duration::from_secs(20);
 /// How long a joiner may be silent between two requests.
 pub(super) const SILENCE: Duration = Duration::from_secs(5);
+/// How long a request of a joiner may be under way when the joiner has left.
+pub(super) const LATE: Duration = Duration::from_secs(60);
 /// The most threads of a joiner.
 const THREADS: u32 = 4096;
 /// The most joiners.
@@ -89,7 +91,9 @@ impl Service {
             self.report(caller, report)?;
             return Ok(Assignments { dismissed: true, ..Assignments::default() });
         }
-        let name = self.admit(caller, &report)?;
+        let Some(name) = self.admit(caller, &report)? else {
+            return Ok(Assignments { dismissed: true, ..Assignments::default() });
+        };
         let waiting = Waiting { service: Arc::clone(self), name };
         let mut changes = self.changes();
         let changed = async {
@@ -118,8 +122,8 @@ impl Service {
         Ok(Assignments { order, dismissed })
     }
 
-    /// Notes a joiner, and returns its name, which begins with that of its account.
-    fn admit(&self, caller: &Caller, report: &JoinerReport) -> Result<String, Refused> {
+    /// Notes a joiner, and returns its name, which begins with that of its account; `None` if it has left.
+    fn admit(&self, caller: &Caller, report: &JoinerReport) -> Result<Option<String>, Refused> {
         if caller.role != Role::Joiner {
             return Err(Refused(403, "expected the credentials of a joiner".into()));
         }
@@ -141,6 +145,9 @@ impl Service {
         let mut state = self.lock();
         let account = state.account_of(caller).ok_or_else(Refused::unknown)?;
         let only_for = account.row.only_for.clone();
+        if state.left.contains_key(&name) {
+            return Ok(None);
+        }
         if !state.joiners.contains_key(&name) {
             if state.joiners.len() >= JOINERS {
                 return Err(Refused(
@@ -169,7 +176,7 @@ impl Service {
             joiner.waiting += 1;
             joiner.threads = report.threads;
         }
-        Ok(name)
+        Ok(Some(name))
     }
 
     /// Takes a report of a joiner that is answered at once: it leaves, or its search crashed.
@@ -182,9 +189,18 @@ impl Service {
             return Err(Refused(403, "expected the credentials of a joiner".into()));
         }
         let name = full_name(caller, &report);
-        if report.leaving && self.lock().joiners.remove(&name).is_some() {
-            self.audit(&name, "left");
-            self.wake.notify_one();
+        if report.leaving {
+            let mut state = self.lock();
+            // Its last request for orders may arrive later.
+            if state.left.len() < JOINERS {
+                state.left.insert(name.clone(), Instant::now());
+            }
+            let was_listed = state.joiners.remove(&name).is_some();
+            drop(state);
+            if was_listed {
+                self.audit(&name, "left");
+                self.wake.notify_one();
+            }
         }
         if let Some((order, error)) = report.crashed {
             self.count_crash(&name, &order, &error);

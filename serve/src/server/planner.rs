@@ -3,7 +3,7 @@
 
 use super::folder::{CHECKPOINT, KEY, numbers};
 use super::job::{Root, StopReason};
-use super::joiners::SILENCE;
+use super::joiners::{LATE, SILENCE};
 use super::queue::file_bytes;
 use super::root;
 use super::share::{JobShare, JoinerShare, Plan, Situation, UserShare};
@@ -83,6 +83,7 @@ fn plan(service: &Arc<Service>, seconds: f64, explain: bool, store: bool) -> boo
     for name in &gone {
         state.joiners.remove(name);
     }
+    state.left.retain(|_, at| at.elapsed() < LATE);
     let situation = situation(service, state);
     let plan = situation.plan();
     let mut changed = carry_out(service, state, &plan) || !gone.is_empty();

@@ -42,6 +42,8 @@ pub(super) struct State {
     pub jobs: BTreeMap<u64, Job>,
     pub accounts: BTreeMap<String, Account>,
     pub joiners: BTreeMap<String, Joiner>,
+    /// The joiners that have left, and when.
+    pub left: BTreeMap<String, Instant>,
     /// Jobs whose stored row is out of date.
     pub unsaved: BTreeSet<u64>,
     /// Jobs that are over and not yet stored.
@@ -135,6 +137,7 @@ impl Service {
             jobs,
             accounts,
             joiners: BTreeMap::new(),
+            left: BTreeMap::new(),
             unsaved: BTreeSet::new(),
             unstored: BTreeMap::new(),
             ended,

@@ -11,7 +11,7 @@ use crate::failure::{Failure, usage};
 use crate::joining::BUILD;
 use pleach_runtime::cores;
 use pleach_serve::client::{Client, ClientError};
-use pleach_serve::credentials::{Credentials, new_token};
+use pleach_serve::credentials::Credentials;
 use pleach_serve::joiner::{JoinerEnd, Settings, serve};
 use std::path::Path;
 use std::time::Duration;
@@ -50,12 +50,10 @@ fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result
         (Ok(id), Err(_) | Ok("0")) => format!("slurm-{id}"),
         _ => format!("{}-{}", pleach_runtime::host(), std::process::id()),
     };
-    // Two containers may agree in host and process, and two joiners in their job of Slurm.
-    let token = new_token().map_err(Failure::Machine)?;
     let settings = Settings {
         program: own_path(),
         build: BUILD.into(),
-        name: format!("{name}-{}", &token[..6]),
+        name,
         threads: threads.unwrap_or(cores()).min(pleach_runtime::error::MOST_THREADS),
         flags: flags.flatten().collect(),
         patience: patience.unwrap_or(Some(Duration::from_secs(60))),
