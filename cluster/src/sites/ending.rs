@@ -111,8 +111,10 @@ impl SiteRun<'_> {
                     }
                 }
                 Some(Incoming::Lost(site)) => others.record_loss(site, self.run_state.now_ns()),
-                // It failed before it took part.
-                Some(Incoming::Left(site)) => drop(others.record_no_totals(site)),
+                // It failed before it took part. One that has sent its totals has stayed to the end.
+                Some(Incoming::Left(site)) if others.awaits_totals_of(site) => {
+                    others.record_loss(site, self.run_state.now_ns());
+                }
                 Some(Incoming::Note(line)) => self.run_state.warn(line),
                 Some(_) => {}
                 None => self.cluster.wait_for_arrival(session, Duration::from_millis(10)),

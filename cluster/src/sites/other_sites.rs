@@ -42,6 +42,11 @@ impl Membership {
         self.end.get_or_insert(end);
     }
 
+    /// Whether the process is present and has not sent its totals yet.
+    fn owes_totals(&self) -> bool {
+        self.end.is_none() && self.totals.is_none()
+    }
+
     fn workers(&self) -> usize {
         self.totals.as_ref().map_or(0, |totals| totals.workers.len())
     }
@@ -159,9 +164,12 @@ impl OtherSites {
 
     /// Whether some site is present and has not sent its totals yet.
     pub fn awaits_totals(&self) -> bool {
-        let memberships = lock(&self.memberships);
-        let mut there = memberships.last.values().filter(|membership| membership.end.is_none());
-        there.any(|membership| membership.totals.is_none())
+        lock(&self.memberships).last.values().any(Membership::owes_totals)
+    }
+
+    /// Whether this site is present and has not sent its totals yet.
+    pub fn awaits_totals_of(&self, site: SiteId) -> bool {
+        lock(&self.memberships).last.get(&site).is_some_and(Membership::owes_totals)
     }
 
     /// The report of each site, its totals if they came, and the counts that it last reported. Sites that left long ago

@@ -13,7 +13,7 @@ use pleach_core::search::tree::{Children, Goal, Tree};
 use pleach_core::steal::{Message, Power};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
-use pleach_runtime::{Cancel, ProgressSnapshot, Settings, Stop, WorkerPool};
+use pleach_runtime::{Cancel, ProgressSnapshot, Settings, SiteEnd, Stop, WorkerPool};
 use std::iter::from_fn;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -183,4 +183,7 @@ fn nobody_waits_for_the_totals_of_a_site_that_took_no_part() {
         WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
     });
     assert_eq!((outcome.counts.total, outcome.stop), (92, None));
+    // It did not stay to the end.
+    let site = &outcome.sites[1];
+    assert_eq!((site.end, site.left_s.is_some()), (Some(SiteEnd::Lost), true));
 }
