@@ -5,7 +5,8 @@ use pleach_core::search::work::Pack;
 
 /// The reason why nobody can join any more.
 pub(super) const SEARCH_OVER: &str = "the search is over";
-/// The reason for a process that took part in the search, and was away when it ended.
+/// The reason for a process that comes back after the end, and had a place here or knows the last run. It need not have
+/// had work.
 pub(super) const MISSED_END: &str = "the search is over, and this process took part in it";
 
 /// What a process says about itself when it asks to join.
@@ -16,7 +17,7 @@ pub struct JoinTicket {
     pub token: u64,
     /// The place that it had before it lost the root.
     pub place: Option<SiteId>,
-    /// The last run that it knows, and the term of its root.
+    /// If it comes back: the last run that it knows, and the term of its root; zeros without one, as in a loop.
     pub search: Option<(u64, u32)>,
     /// Where others reach it once it takes, or has taken, the root's place.
     pub standby: Option<String>,
@@ -26,7 +27,8 @@ pub struct JoinTicket {
 
 impl JoinTicket {
     /// Why this process cannot join any more, at a root whose last run and term these are: `had_place` if it had a place
-    /// there.
+    /// there that nobody else has had since. A process whose place another one has had looks like one that never joined,
+    /// unless it knows the last run.
     pub(super) fn late_refusal(&self, had_place: bool, (run, term): (u64, u32)) -> &'static str {
         // Another process may have given it the place, or have it now. Loops have no run.
         let is_last = |(known, its): (u64, u32)| run > 0 && known == run && its <= term;

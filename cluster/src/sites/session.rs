@@ -46,7 +46,7 @@ pub struct Session {
     /// The number of the search under way, or of the last one.
     search: u64,
     all: Vec<Place>,
-    /// The tokens of processes that were cut off.
+    /// The tokens of processes that were excluded.
     barred: Vec<u64>,
     /// Messages about searches that have not begun here yet.
     early: VecDeque<(SiteId, u64, SessionMessage)>,
@@ -144,7 +144,7 @@ impl Session {
         self.search = self.search.saturating_sub(1);
     }
 
-    /// Cuts off a site, if possible.
+    /// Excludes a site, if possible.
     pub fn expel(&mut self, site: SiteId, reason: &str) -> bool {
         if let Some(entrance) = &mut self.entrance {
             entrance.expel(site, reason);
@@ -341,13 +341,14 @@ impl Session {
     }
 
     /// Informs a joiner of the current search if its welcome was about one that is over. If no search follows, nothing
-    /// can be sent any more, and the joiner is cut off.
+    /// can be sent any more, and the joiner is cut off. If it asks again, it learns more.
     fn bring_up_to_date(&mut self, site: SiteId) {
         if self.network.me() != 0 {
             return;
         }
         if self.finished {
-            self.expel(site, SEARCH_OVER);
+            self.entrance.iter_mut().for_each(|entrance| entrance.expel(site, SEARCH_OVER));
+            self.set_present(site, false);
         } else if self.announced_to.get(&site) != Some(&self.search)
             && let Some(welcome) = self.welcome.as_deref().map(<[u8]>::to_vec)
         {
@@ -427,13 +428,13 @@ impl Session {
 
     /// Gives a caller its former place or another one, or makes it wait for a search to begin.
     fn admit(&mut self, request: JoinRequest) {
+        if self.barred.contains(&request.ticket.token) {
+            return self.refuse(request.number, "it was excluded");
+        }
         if self.finished {
             let JoinRequest { number, ticket, .. } = request;
             let had_place = self.all.iter().any(|place| place.token == Some(ticket.token));
             return self.refuse(number, ticket.late_refusal(had_place, self.run));
-        }
-        if self.barred.contains(&request.ticket.token) {
-            return self.refuse(request.number, "it was excluded");
         }
         let newer = |(run, term)| run == self.run.0 && term > self.run.1;
         if request.ticket.search.is_some_and(newer) {

@@ -122,6 +122,36 @@ fn processes_that_missed_the_end_of_an_earlier_search_learn_that() {
     assert_eq!(missed.collect::<Vec<_>>(), [true, false, false]);
 }
 
+/// A process that was excluded, and came back while the network closed, used to end as if it had taken part.
+#[test]
+fn excluded_processes_learn_that_after_the_end_too() {
+    let ((send, events), (refused, receive)) = (channel(), channel());
+    let ((admitted, places), (expelled, gone)) = (channel(), channel());
+    let network = OfflineNetwork { me: 0, places: 3 };
+    let entrance = TestEntrance { events, admitted, refused, expelled };
+    let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
+    let request = |number: u32, token, search| {
+        let ticket = JoinTicket { token, search, ..JoinTicket::default() };
+        let (host, bytes) = (String::new(), ticket.packed());
+        send.send(Caller::JoinRequest { number, host, bytes }).unwrap();
+    };
+    request(1, 7, None);
+    request(2, 8, None);
+    session.begin_search(Order { run: 7, ..Order::default() });
+    assert_eq!(places.try_iter().collect::<Vec<_>>(), [(1, 1), (2, 2)]);
+    session.end_search();
+    assert!(session.expel(1, "it failed"));
+    session.finish();
+    // The other one arrives only now, and is cut off.
+    session.bring_up_to_date(2);
+    assert_eq!(gone.try_iter().collect::<Vec<_>>(), [1, 2]);
+    request(3, 7, Some((7, 0)));
+    request(4, 8, Some((7, 0)));
+    assert!(session.next_incoming().unwrap().is_none());
+    let missed = receive.try_iter().map(|(number, why)| (number, why == MISSED_END));
+    assert_eq!(missed.collect::<Vec<_>>(), [(3, false), (4, true)]);
+}
+
 /// A network with one arrival. It takes no message after the last one.
 struct OneArrival {
     me: Rank,
