@@ -289,6 +289,8 @@ impl Peer {
 
     /// Handles a peer that has joined.
     fn on_came(&mut self, peer: PeerId, size: f64, actions: &mut Vec<Action>) {
+        // A root that starts again may have more places than this peer knows of.
+        self.peers = self.peers.max(peer + 1);
         self.gone.retain(|&gone| gone != peer);
         self.count_present();
         if self.place.parent() == Some(peer) {

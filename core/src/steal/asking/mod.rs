@@ -337,6 +337,14 @@ mod tests {
         assert!(sent.contains(&(0, Message::Unpark)), "{sent:?}");
     }
 
+    /// Messages of a peer in a new place used to be dropped, so requests to it stayed without an answer.
+    #[test]
+    fn a_peer_may_come_to_a_place_that_did_not_exist() {
+        let mut peer = Changing::new(9);
+        peer.sends(Event::Came { peer: 64 }, 0.0);
+        assert_eq!(peer.0.peers(), 65);
+    }
+
     /// A parent that knew of its new child first was refused, and would not ask there again until more work came.
     #[test]
     fn a_new_parent_learns_of_work_that_is_already_here() {
