@@ -13,6 +13,7 @@ use pleach_core::search::tree::{Children, Goal, Tree};
 use pleach_core::steal::{Message, Power};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
+use pleach_runtime::on_drop::OnDrop;
 use pleach_runtime::{Cancel, ProgressSnapshot, Settings, SiteEnd, Stop, WorkerPool};
 use std::iter::from_fn;
 use std::ops::ControlFlow;
@@ -116,9 +117,10 @@ fn a_stop_does_not_wait_for_a_site_that_is_gone() {
     let (_, mut gone) = parts.pop().unwrap();
     let (_, mut site) = parts.pop().unwrap();
     let cancel = Cancel::default();
-    let stop = cancel.clone();
+    let (stop, over) = (cancel.clone(), &AtomicBool::new(false));
     let hands_back = move || {
         let (lease, work) = loop {
+            assert!(!over.load(Ordering::Relaxed), "the search is over");
             let ask = Message::Ask { power: Power(1000), workers: 1, waits: false };
             write(&mut site, GatewayMessage::Peer(ask), fingerprint);
             thread::sleep(Duration::from_millis(1));
@@ -146,8 +148,9 @@ fn a_stop_does_not_wait_for_a_site_that_is_gone() {
     };
     let outcome = thread::scope(|scope| {
         scope.spawn(hands_back);
+        let _over = OnDrop(|| over.store(true, Ordering::Relaxed));
         let processes = Some(Arc::clone(&parts[0].0) as _);
-        let settings = Settings { processes, cancel, pace: Some(500_000), ..settings(1) };
+        let settings = Settings { processes, cancel, pace: Some(200_000), ..settings(1) };
         WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
     });
     assert_eq!(outcome.stop, Some(Stop::Asked));

@@ -303,7 +303,7 @@ impl RemoteLoop for Standstill<'_> {
 /// After a standstill of all processes, the root used to drop the others before they could send anything.
 #[test]
 fn time_in_which_the_root_stood_still_is_no_silence() {
-    let lease = Duration::from_secs(1);
+    let lease = Duration::from_secs(2);
     let parts = mortal(2, Terms { lease_ns: lease.as_nanos() as u64, ..LASTING });
     let [sent, packs, awake] = &[0; 3].map(|_| AtomicBool::new(false));
     let work = [0, 1].map(|at| Standstill { lease, at, sent, packs, awake });
