@@ -151,6 +151,8 @@ impl Joiner {
         let at = lock(&self.at).clone();
         let left = || patience.map(|patience| patience.saturating_sub(start.elapsed()));
         let mut foreign: Option<Instant> = None;
+        // When the root answered last.
+        let mut seen = start;
         loop {
             let failed = match self.attempt(&at, back, left()) {
                 Ok((star, welcome)) => return Ok((Box::new(star), welcome)),
@@ -165,14 +167,17 @@ impl Joiner {
                     StandbyAnswer::Waits => {}
                 }
             }
+            let is_there = failed.shows_root();
+            if is_there {
+                seen = Instant::now();
+            }
             let takes_over = |standby: &StandsBy| {
-                back.is_some_and(|back| (standby.takes_over)(back, start.elapsed()))
+                back.is_some_and(|back| (standby.takes_over)(back, seen.elapsed()))
             };
             let returns = back.is_some();
             let passes = if returns { failed.may_pass_on_return() } else { failed.may_pass() };
             // A root that answers is not gone.
-            let gone = passes && !failed.shows_root();
-            let succeeds = gone && standby.as_ref().is_some_and(takes_over);
+            let succeeds = passes && !is_there && standby.as_ref().is_some_and(takes_over);
             let late = left().is_some_and(|left| left <= AGAIN);
             if succeeds || !passes || late || cancel.is_cancelled() {
                 return Err(format!("cannot join: {failed}"));
@@ -282,12 +287,13 @@ pub(crate) fn inform_predecessor(
 mod tests {
     use super::*;
     use pleach_cluster::Caller;
+    use pleach_cluster::tls::ONLY_STANDBY;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::channel;
 
-    /// It could take the place of a root that was there, but had no place for it, or whose search was over.
-    #[test]
-    fn a_standby_does_not_take_the_place_of_a_root_that_refuses_it() {
+    /// Why a standby that comes back cannot join if it is answered this, one reason at a time, the last time for good;
+    /// and whether it asked if it may take the root's place. It always may.
+    fn answered(reasons: &[&str]) -> (String, bool) {
         let key = Key::random().unwrap();
         let (called, calls) = channel();
         let wake: Wake = Arc::new(move || {
@@ -319,7 +325,7 @@ mod tests {
         let back = Return { place: 1, search: (7, 1), ..Return::default() };
         let refused = std::thread::scope(|scope| {
             let returns = scope.spawn(|| joiner.enter(Some(&back)).err());
-            for is_over in [false, true] {
+            for (at, reason) in reasons.iter().enumerate() {
                 let number = loop {
                     match entrance.next() {
                         Some(Caller::JoinRequest { number, .. }) => break number,
@@ -327,16 +333,30 @@ mod tests {
                         None => calls.recv().unwrap(),
                     }
                 };
-                if is_over {
-                    entrance.refuse(number, "the search is over");
+                if at + 1 == reasons.len() && *reason != ONLY_STANDBY {
+                    entrance.refuse(number, reason);
                 } else {
-                    entrance.postpone(number, "all places are taken");
+                    entrance.postpone(number, reason);
                 }
             }
             returns.join().unwrap()
         });
-        assert!(refused.unwrap().ends_with("the search is over"));
-        assert!(!asked.load(Ordering::Relaxed), "it would have taken over");
         drop(star);
+        (refused.unwrap(), asked.load(Ordering::Relaxed))
+    }
+
+    /// It could take the place of a root that was there, but had no place for it, or whose search was over.
+    #[test]
+    fn a_standby_does_not_take_the_place_of_a_root_that_refuses_it() {
+        let (refused, asked) = answered(&["all places are taken", "the search is over"]);
+        assert!(refused.ends_with("the search is over"), "{refused}");
+        assert!(!asked, "it would have taken over");
+    }
+
+    /// Two standbys at each other's addresses used to count each other as the root.
+    #[test]
+    fn a_standby_is_not_the_root() {
+        let (refused, asked) = answered(&[ONLY_STANDBY]);
+        assert!(refused.ends_with(ONLY_STANDBY) && asked, "{refused}");
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::failure::Failure;
 use crate::joining::{self, CHANGING, StandsBy};
-use pleach_cluster::tls::Key;
+use pleach_cluster::tls::{Key, ONLY_STANDBY};
 use pleach_cluster::{Caller, Entrance, JoinTicket, Network, Return, RootCopy, Votes};
 use pleach_core::search::work::Pack;
 use pleach_core::wire::checkpoint::Checkpoint;
@@ -256,6 +256,6 @@ fn answer(entrance: &mut impl Entrance, state: &Mutex<State>) {
             let now = state.began.elapsed();
             state.votes.record(token, now);
         }
-        entrance.postpone(number, "it is only a standby: the root may come back");
+        entrance.postpone(number, ONLY_STANDBY);
     }
 }

@@ -1,5 +1,8 @@
 //! [`JoinError`]: why a process could not join; each message is one line that names the cause.
 
+/// Why a standby admits nobody: by this, joiners recognise that it is not the root.
+pub const ONLY_STANDBY: &str = "it is only a standby: the root may come back";
+
 /// Why a process could not join. Trying again can help, except after [`JoinError::WrongVersion`], [`JoinError::Bytes`]
 /// and, unless somebody on the network path forges it, [`JoinError::WrongKey`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,7 +115,11 @@ impl JoinError {
     /// Whether the root is there: it has shown the key, but admits nobody now, or has not answered yet.
     #[must_use]
     pub fn shows_root(&self) -> bool {
-        matches!(self, Self::Busy { .. } | Self::TimedOut { stage: Stage::Answer, .. })
+        match self {
+            Self::Busy { reason, .. } => reason != ONLY_STANDBY,
+            Self::TimedOut { stage, .. } => *stage == Stage::Answer,
+            _ => false,
+        }
     }
 
     /// Whether a later try may succeed without any action by the user.

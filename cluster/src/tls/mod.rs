@@ -52,7 +52,7 @@ mod wire;
 
 pub use entrance::{ListenOptions, TlsEntrance, listen};
 pub use join::{JoinOptions, Reach, join};
-pub use join_error::{JoinError, Stage};
+pub use join_error::{JoinError, ONLY_STANDBY, Stage};
 pub use key::{Key, KeyError};
 pub use logic::Limits;
 pub use queues::Wake;
