@@ -103,7 +103,7 @@ impl SiteRun<'_> {
                 // The failure comes too late to matter: everything was counted.
                 Some(Incoming::Message(site, SessionMessage::Failed(why))) => {
                     self.run_state.warn(format!("site {site}: {why}"));
-                    others.record_no_totals(site);
+                    others.record_loss(site, self.run_state.now_ns());
                 }
                 Some(Incoming::Invalid(site)) => {
                     if others.record_no_totals(site) {
