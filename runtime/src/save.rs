@@ -187,8 +187,8 @@ pub fn replace(path: &Path, bytes: &[u8], runs: &[u64]) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a file at a path where nothing is. If its target exists, which it is to replace, the file gets the target's
-/// permission bits; nobody who may not read the target can open it before.
+/// Creates a file at a path where nothing is. If the target that it is to replace exists, the file gets the target's
+/// permission bits; until then only its owner can open it. Access control lists are not copied.
 ///
 /// # Errors
 /// If it cannot be created.
@@ -206,14 +206,15 @@ pub fn create_replacement(path: &Path, target: &Path) -> io::Result<File> {
     };
     #[cfg(not(unix))]
     let (file, permissions) = (options.open(path)?, about.permissions());
-    // If the system has no such permissions, those of new files will do.
+    // If the system cannot do that, the file stays closed to others.
     let _ = file.set_permissions(permissions);
     Ok(file)
 }
 
-/// The mode of a file that replaces one of this mode. Another group may do only what everybody may do.
+/// The permissions of a file that replaces one of this mode. Another group may do only what everybody may do.
 #[cfg(unix)]
 fn mode_in_group(mode: u32, same_group: bool) -> u32 {
+    let mode = mode & 0o777;
     if same_group { mode } else { mode & (!0o070 | ((mode & 0o007) << 3)) }
 }
 
