@@ -85,11 +85,15 @@ lose_rank() {
         >"$work/killed" 2>&1 &
     job=$!
     # Once it is saved, the library has started in all ranks, which soon take part. The youngest is not the root.
-    while kill -0 "$job" && cmp -s "$saved" "$work/before"; do
+    while kill -0 "$job" 2>/dev/null && cmp -s "$saved" "$work/before"; do
         sleep 0.1
     done
     sleep 3
-    pkill -9 -n -f "resume $saved" || { echo "mpi: $name, $1: no rank to kill" >&2; exit 1; }
+    pkill -9 -n -f "resume $saved" || {
+        echo "mpi: $name, $1: no rank to kill" >&2
+        cat "$work/killed" >&2
+        exit 1
+    }
     wait "$job" || code=$?
     if [ "$name" = ulfm ]; then
         if [ "$code" != 0 ] || ! grep -qF "4,674,889 nodes" "$work/killed"; then

@@ -97,8 +97,12 @@ def begin(at):
     """Starts the service; returns its process and address."""
     command = [PLEACH, "serve", "--listen", at, "--data", f"{FOLDER}/data", "--roots", "2"]
     process = start(command, stderr=subprocess.PIPE, text=True)
+    late = threading.Timer(PATIENCE, process.kill)
+    late.daemon = True
+    late.start()
     for line in process.stderr:
         if "serving at" in line:
+            late.cancel()
             threading.Thread(target=process.stderr.read, daemon=True).start()
             return process, re.search(r"serving at (\S+);", line)[1]
     sys.exit("the service does not start")
