@@ -101,11 +101,11 @@ pub(crate) struct StandsBy {
     pub address: String,
     /// Keeps copies of the root's file.
     pub keep_copy: KeepCopy,
-    /// Whether to take the root's place, which has been lost for this long.
+    /// Whether to take the place of the root, which has been silent for this long.
     pub takes_over: TakesOver,
 }
 
-/// Whether to take the place of a root that has been lost for this long.
+/// Whether to take the place of a root that has been silent for this long.
 pub(crate) type TakesOver =
     Arc<dyn Fn(&Return, Duration) -> bool + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
@@ -158,6 +158,10 @@ impl Joiner {
                 Ok((star, welcome)) => return Ok((Box::new(star), welcome)),
                 Err(why) => why,
             };
+            let is_there = failed.shows_root();
+            if is_there {
+                seen = Instant::now();
+            }
             if let Some(back) = back
                 && foreign.is_none_or(|at| at.elapsed() > CALL_EVERY)
             {
@@ -166,10 +170,6 @@ impl Joiner {
                     StandbyAnswer::LeadsAnother => foreign = Some(Instant::now()),
                     StandbyAnswer::Waits => {}
                 }
-            }
-            let is_there = failed.shows_root();
-            if is_there {
-                seen = Instant::now();
             }
             let takes_over = |standby: &StandsBy| {
                 back.is_some_and(|back| (standby.takes_over)(back, seen.elapsed()))
@@ -291,8 +291,8 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::channel;
 
-    /// Why a standby that comes back cannot join if it is answered this, one reason at a time, the last time for good;
-    /// and whether it asked if it may take the root's place. It always may.
+    /// Lets a standby come back and answers it with these reasons in turn, the last one for good. Returns why it could
+    /// not join, and whether it asked to take the root's place, which it always may.
     fn answered(reasons: &[&str]) -> (String, bool) {
         let key = Key::random().unwrap();
         let (called, calls) = channel();

@@ -201,7 +201,7 @@ def test_a_joiner_outlives_a_wrong_tree_that_it_finds_itself(tmp_path: Path) -> 
 def test_a_joiner_hears_that_its_root_is_lost(tmp_path: Path) -> None:
     """Between two searches, it tries to come back; Ctrl-C ends that."""
     key, flag = tmp_path / "test.key", tmp_path / "joined"
-    # The first search waits until the other process takes part: before that, Ctrl-C ends its attempt to join.
+    # The first search is slow until the other process takes part: before that, Ctrl-C ends its attempt to join.
     program = f"""
 import os, pleach, sys
 from shared_tree import Strings

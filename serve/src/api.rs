@@ -271,7 +271,7 @@ pub struct JoinerView {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct JoinerReport {
-    /// Its name: host, process and a random word.
+    /// Its name: host and process, or the job of Slurm, and a random word.
     pub name: String,
     /// Its threads.
     pub threads: u32,

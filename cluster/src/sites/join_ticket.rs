@@ -26,9 +26,9 @@ pub struct JoinTicket {
 }
 
 impl JoinTicket {
-    /// Why this process cannot join any more, at a root whose last run and term these are: `had_place` if it had a place
-    /// there that nobody else has had since. A process whose place another one has had looks like one that never joined,
-    /// unless it knows the last run.
+    /// Why this process cannot join any more, where the root's last run and term are these. `had_place`: it had a place
+    /// there, and nobody else has had that place since. A process whose place another one has had looks like one that
+    /// never joined, unless it knows the last run.
     pub(super) fn late_refusal(&self, had_place: bool, (run, term): (u64, u32)) -> &'static str {
         // Another process may have given it the place, or have it now. Loops have no run.
         let is_last = |(known, its): (u64, u32)| run > 0 && known == run && its <= term;

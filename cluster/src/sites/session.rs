@@ -341,7 +341,7 @@ impl Session {
     }
 
     /// Informs a joiner of the current search if its welcome was about one that is over. If no search follows, nothing
-    /// can be sent any more, and the joiner is cut off. If it asks again, it learns more.
+    /// can be sent any more, and the joiner is cut off. If it asks again, it learns whether it took part.
     fn bring_up_to_date(&mut self, site: SiteId) {
         if self.network.me() != 0 {
             return;

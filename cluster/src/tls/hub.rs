@@ -256,8 +256,8 @@ impl Hub {
     }
 
     /// Announces the end to all joiners once all have finished, and to the caller once all joiners know. Until then the
-    /// caller refuses those that ask: it knows whether they took part. Those that it has not answered by then learn only
-    /// that the search is over.
+    /// caller refuses those that ask: it knows whether they took part. Processes that the caller has not answered by then
+    /// learn only that the search is over.
     fn announce_end(&mut self) {
         let mut inside = self.members.values().filter(|member| member.site.is_some());
         if self.finished && !self.ending && inside.all(|member| member.finished) {

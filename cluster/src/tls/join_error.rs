@@ -113,6 +113,7 @@ impl JoinError {
     }
 
     /// Whether the root is there: it has shown the key, but admits nobody now, or has not answered yet.
+    /// A standby is not the root.
     #[must_use]
     pub fn shows_root(&self) -> bool {
         match self {

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 const WAIT: Duration = Duration::from_secs(20);
 /// How long a joiner may be silent between two requests.
 pub(super) const SILENCE: Duration = Duration::from_secs(5);
-/// How long a request of a joiner may be under way when the joiner has left.
+/// How long after a joiner left one of its requests may still arrive.
 pub(super) const LATE: Duration = Duration::from_secs(60);
 /// The most threads of a joiner.
 const THREADS: u32 = 4096;

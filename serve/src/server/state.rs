@@ -193,7 +193,7 @@ impl Service {
         let known = state.accounts.get(name).map(|account| account.row.clone());
         if known.is_none() && name == "none" {
             // As in `--only-for none`.
-            let why = "'none' cannot be a user: where a user is named, it means all users";
+            let why = "'none' cannot be a user: the word stands for all users";
             return Err(Refused(400, why.into()));
         }
         if known.is_none() && state.store.has_jobs(name).map_err(broken)? {

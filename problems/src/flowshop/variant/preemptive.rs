@@ -13,7 +13,8 @@ use std::collections::BinaryHeap;
 
 /// The most weights that are distinguished.
 const LEVELS: usize = 8;
-/// How many operations all levels together may process: shops with more than an eighth of it distinguish fewer weights.
+/// How many operations all levels may process if there are several: shops with more than an eighth of it distinguish
+/// fewer weights.
 const OPERATIONS: usize = 1 << 20;
 
 /// A job on a machine.
