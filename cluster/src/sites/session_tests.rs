@@ -39,6 +39,12 @@ impl Entrance for TestEntrance {
     }
 }
 
+/// A process asks to join: its token, and the search that it knows.
+fn request(number: u32, token: u64, search: Option<(u64, u32)>) -> Caller {
+    let ticket = JoinTicket { token, search, ..JoinTicket::default() };
+    Caller::JoinRequest { number, host: String::new(), bytes: ticket.packed() }
+}
+
 #[test]
 fn requests_that_were_withdrawn_before_a_search_take_no_places() {
     let ((send, events), (admitted, receive)) = (channel(), channel());
@@ -46,11 +52,7 @@ fn requests_that_were_withdrawn_before_a_search_take_no_places() {
     let (refused, expelled) = (channel().0, channel().0);
     let entrance = TestEntrance { events, admitted, refused, expelled };
     let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
-    let request = |number: u32| {
-        let ticket = JoinTicket { token: number.into(), ..JoinTicket::default() };
-        let (host, bytes) = (String::new(), ticket.packed());
-        send.send(Caller::JoinRequest { number, host, bytes }).unwrap();
-    };
+    let request = |number: u32| send.send(request(number, number.into(), None)).unwrap();
     let withdraw = |number| send.send(Caller::Withdrawn { number }).unwrap();
     request(1);
     assert!(session.next_incoming().unwrap().is_none());
@@ -80,9 +82,7 @@ fn processes_that_missed_the_end_of_their_search_learn_that() {
     session.begin_search(Order { run: 7, term: 1, ..Order::default() });
     session.end_search();
     for (number, search) in (1_u32..).zip([None, Some((7, 0)), Some((7, 1)), Some((8, 1))]) {
-        let ticket = JoinTicket { token: number.into(), search, ..JoinTicket::default() };
-        let (host, bytes) = (String::new(), ticket.packed());
-        send.send(Caller::JoinRequest { number, host, bytes }).unwrap();
+        send.send(request(number, number.into(), search)).unwrap();
         // The last two come when nobody looks any more.
         if number < 3 {
             assert!(session.next_incoming().unwrap().is_none());
@@ -101,11 +101,7 @@ fn processes_that_missed_the_end_of_an_earlier_search_learn_that() {
     let ((admitted, places), expelled) = (channel(), channel().0);
     let entrance = TestEntrance { events, admitted, refused, expelled };
     let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
-    let request = |number: u32, token, search| {
-        let ticket = JoinTicket { token, search, ..JoinTicket::default() };
-        let (host, bytes) = (String::new(), ticket.packed());
-        send.send(Caller::JoinRequest { number, host, bytes }).unwrap();
-    };
+    let request = |number, token, search| send.send(request(number, token, search)).unwrap();
     request(1, 7, None);
     session.begin_search(Order { run: 7, ..Order::default() });
     assert_eq!(places.try_iter().collect::<Vec<_>>(), [(1, 1)]);
@@ -130,11 +126,7 @@ fn excluded_processes_learn_that_after_the_end_too() {
     let network = OfflineNetwork { me: 0, places: 3 };
     let entrance = TestEntrance { events, admitted, refused, expelled };
     let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
-    let request = |number: u32, token, search| {
-        let ticket = JoinTicket { token, search, ..JoinTicket::default() };
-        let (host, bytes) = (String::new(), ticket.packed());
-        send.send(Caller::JoinRequest { number, host, bytes }).unwrap();
-    };
+    let request = |number, token, search| send.send(request(number, token, search)).unwrap();
     request(1, 7, None);
     request(2, 8, None);
     session.begin_search(Order { run: 7, ..Order::default() });
