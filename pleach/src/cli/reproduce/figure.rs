@@ -1,12 +1,11 @@
 //! [`Figure`]: a figure or table of a paper, as its file describes it.
 
 use super::claim::Claim;
-use super::part::{Part, apply_quick};
+use super::part::{Part, apply_quick, share_common};
 use crate::cli::keys::table_of;
 use crate::results;
 use serde::Deserialize;
 use serde_json::json;
-use std::collections::BTreeMap;
 use toml::Value;
 
 /// A figure or table of a paper.
@@ -21,9 +20,6 @@ pub struct Figure {
     pub says: String,
     /// Why the verdict on the full version is what it is; a quick version has none.
     pub argued: Option<String>,
-    /// Names to show in all parts that have no others.
-    #[serde(default)]
-    names: BTreeMap<String, String>,
     #[serde(rename = "part")]
     pub parts: Vec<Part>,
     #[serde(rename = "claim", default)]
@@ -38,6 +34,7 @@ impl Figure {
     pub fn read(id: &str, text: &str, quick: bool) -> Result<Self, String> {
         let file = format!("figures/{id}.toml");
         let mut table = table_of(&file, text)?;
+        share_common(&mut table);
         let parts = table.get_mut("part").and_then(Value::as_array_mut).into_iter().flatten();
         for part in parts.filter(|_| quick) {
             apply_quick(part).map_err(|why| format!("{file}: {why}"))?;
@@ -51,7 +48,6 @@ impl Figure {
     fn settled(mut self, quick: bool) -> Result<Self, String> {
         let names: Vec<String> = self.parts.iter().map(|part| part.name.clone()).collect();
         for (at, part) in self.parts.iter_mut().enumerate() {
-            part.add_names(&self.names);
             part.settle().map_err(|why| format!("part[{at}].{why}"))?;
             if names[..at].contains(&part.name) {
                 return Err(format!("part[{at}].name = '{}': expected a unique name", part.name));
@@ -139,12 +135,16 @@ mod tests {
     }
 
     #[test]
-    fn parts_share_the_names_of_their_figure() {
-        let shared = "[names]\n9 = 'nine'\n10 = 'ten'\n[[part]]";
+    fn parts_share_what_their_figure_has_in_common() {
+        let shared = "[common.names]\n9 = 'nine'\n10 = 'ten'\n[common.runs]\nx = [1]\n\
+            repeat = 3\n[common.scenario]\npeers = 2\n[[part]]";
         let own = "[part.names]\n9 = 'IX'\n[part.runs]";
         let file = FILE.replacen("[[part]]", shared, 1).replacen("[part.runs]", own, 1);
         let parts = Figure::read("X-fig1", &file, false).unwrap().parts;
         let shown = |part: usize| ["9", "10"].map(|value| parts[part].name_of(value));
         assert_eq!([shown(0), shown(1)], [["IX", "ten"], ["nine", "ten"]]);
+        let runs = parts.iter().map(|part| part.runs.as_ref().unwrap());
+        let runs: Vec<_> = runs.map(|runs| (runs.x[0].as_str(), runs.repeat)).collect();
+        assert_eq!(runs, [("9", 3), ("1", 3)]);
     }
 }

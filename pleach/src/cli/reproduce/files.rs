@@ -20,7 +20,7 @@ pub const FILES: [(&str, &str); 49] = files! {
 
 #[cfg(test)]
 mod tests {
-    use super::super::part::apply_quick;
+    use super::super::part::{apply_quick, share_common};
     use super::*;
     use crate::report::grouped;
     use std::collections::BTreeSet;
@@ -28,16 +28,15 @@ mod tests {
 
     /// What a text may name of a part's work, with the names that are shown.
     struct Named<'a> {
-        /// The part's names, and those that all parts share.
-        names: [Option<&'a Value>; 2],
+        /// The part's names.
+        names: Option<&'a Value>,
         all: BTreeSet<String>,
     }
 
     impl Named<'_> {
         /// What is named of a part; of lists of peers, their single numbers only if `peers`.
-        fn of(file: &Table, part: &Value, peers: bool) -> BTreeSet<String> {
-            let names = [part.get("names"), file.get("names")];
-            let mut named = Named { names, all: BTreeSet::new() };
+        fn of(part: &Value, peers: bool) -> BTreeSet<String> {
+            let mut named = Named { names: part.get("names"), all: BTreeSet::new() };
             let work = part.get("scenario").or(part.get("runs")).expect("a part runs something");
             named.add("", work, peers);
             named.all
@@ -101,8 +100,7 @@ mod tests {
 
         fn shown(&self, value: &Value) -> String {
             let word = words(value);
-            let mut names = self.names.into_iter().flatten();
-            let name = names.find_map(|names| names.get(&word)?.as_str());
+            let name = self.names.and_then(|names| names.get(&word)?.as_str());
             name.map_or(word.clone(), String::from)
         }
     }
@@ -141,7 +139,8 @@ mod tests {
     #[test]
     fn quick_versions_do_not_show_texts_that_are_true_of_the_full_one_only() {
         for (id, text) in FILES {
-            let file: Table = text.parse().unwrap();
+            let mut file: Table = text.parse().unwrap();
+            share_common(&mut file);
             for part in file["part"].as_array().unwrap() {
                 let Some(changes) = part.get("quick").and_then(Value::as_table) else { continue };
                 if changes.contains_key("skip") {
@@ -149,7 +148,7 @@ mod tests {
                 }
                 let mut quick = part.clone();
                 apply_quick(&mut quick).unwrap();
-                let (full, has) = (Named::of(&file, part, false), Named::of(&file, &quick, true));
+                let (full, has) = (Named::of(part, false), Named::of(&quick, true));
                 let (common, shown) = (texts(part), texts(&quick));
                 for line in shown.iter().filter(|line| common.contains(line)) {
                     let is_named = |word: &&String| plain(line).contains(&plain(word));

@@ -197,16 +197,35 @@ impl Part {
         Ok(())
     }
 
-    /// Adds the names that the parts of a figure share, except for what it names itself.
-    pub fn add_names(&mut self, shared: &BTreeMap<String, String>) {
-        for (value, name) in shared {
-            self.names.entry(value.clone()).or_insert_with(|| name.clone());
-        }
-    }
-
     /// The name to show for a value of a list.
     pub fn name_of<'p>(&'p self, value: &'p str) -> &'p str {
         self.names.get(value).map_or(value, String::as_str)
+    }
+}
+
+/// Gives each part the keys that the parts of a figure have in common and that it does not have itself.
+pub fn share_common(figure: &mut Table) {
+    let Some(toml::Value::Table(common)) = figure.remove("common") else { return };
+    let parts = figure.get_mut("part").and_then(toml::Value::as_array_mut).into_iter().flatten();
+    for part in parts.filter_map(toml::Value::as_table_mut) {
+        let on = part.get("on").or(common.get("on")).and_then(toml::Value::as_str);
+        let other_work = if on == Some("simulator") { "runs" } else { "scenario" };
+        let mut common = common.clone();
+        common.remove(other_work);
+        add_missing(part, &common);
+    }
+}
+
+/// Adds the keys that a table does not have, also to the tables in it.
+fn add_missing(table: &mut Table, common: &Table) {
+    for (key, value) in common {
+        match (table.get_mut(key), value) {
+            (Some(toml::Value::Table(own)), toml::Value::Table(common)) => add_missing(own, common),
+            (Some(_), _) => {}
+            (None, _) => {
+                table.insert(key.clone(), value.clone());
+            }
+        }
     }
 }
 
