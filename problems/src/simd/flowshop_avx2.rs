@@ -10,20 +10,9 @@ use crate::flowshop::johnson::Step;
 use crate::flowshop::kernel::{BlockStats, Kernel, Limits, SIDES, least_lane};
 use crate::flowshop::tables::Partial;
 use std::arch::x86_64::*;
+use std::arch::x86_64::{_mm256_and_si256 as and, _mm256_setzero_si256 as zero};
 
 type Vector = __m256i;
-
-#[target_feature(enable = "avx2")]
-#[inline]
-fn zero() -> Vector {
-    _mm256_setzero_si256()
-}
-
-#[target_feature(enable = "avx2")]
-#[inline]
-fn and(a: Vector, b: Vector) -> Vector {
-    _mm256_and_si256(a, b)
-}
 
 /// A bit for each lane whose words differ, given lanes of `BYTES` bytes.
 #[target_feature(enable = "avx2,bmi2")]
@@ -51,6 +40,7 @@ unsafe fn store<W>(to: *mut W, words: Vector) {
 
 mod words16 {
     use super::*;
+    use std::arch::x86_64::{_mm256_add_epi16 as add, _mm256_max_epu16 as max};
 
     // SAFETY: the caller provides two words.
     #[target_feature(enable = "avx2")]
@@ -64,18 +54,6 @@ mod words16 {
     #[inline]
     fn all(word: u16) -> Vector {
         _mm256_set1_epi16(word.cast_signed())
-    }
-
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn add(a: Vector, b: Vector) -> Vector {
-        _mm256_add_epi16(a, b)
-    }
-
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn max(a: Vector, b: Vector) -> Vector {
-        _mm256_max_epu16(a, b)
     }
 
     #[target_feature(enable = "avx2,bmi2")]
@@ -114,6 +92,7 @@ mod words16 {
 
 mod words32 {
     use super::*;
+    use std::arch::x86_64::{_mm256_add_epi32 as add, _mm256_max_epu32 as max};
 
     // SAFETY: the caller provides two words.
     #[target_feature(enable = "avx2")]
@@ -127,18 +106,6 @@ mod words32 {
     #[inline]
     fn all(word: u32) -> Vector {
         _mm256_set1_epi32(word.cast_signed())
-    }
-
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn add(a: Vector, b: Vector) -> Vector {
-        _mm256_add_epi32(a, b)
-    }
-
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn max(a: Vector, b: Vector) -> Vector {
-        _mm256_max_epu32(a, b)
     }
 
     #[target_feature(enable = "avx2,bmi2")]

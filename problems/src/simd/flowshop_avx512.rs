@@ -10,20 +10,9 @@ use crate::flowshop::johnson::Step;
 use crate::flowshop::kernel::{BlockStats, Kernel, Limits, SIDES};
 use crate::flowshop::tables::{Partial, Tables};
 use std::arch::x86_64::*;
+use std::arch::x86_64::{_mm512_and_si512 as and, _mm512_setzero_si512 as zero};
 
 type Vector = __m512i;
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn zero() -> Vector {
-    _mm512_setzero_si512()
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn and(a: Vector, b: Vector) -> Vector {
-    _mm512_and_si512(a, b)
-}
 
 // SAFETY: the caller provides a whole vector of words.
 #[target_feature(enable = "avx512f")]
@@ -43,6 +32,9 @@ unsafe fn store<W>(to: *mut W, words: Vector) {
 
 mod words16 {
     use super::*;
+    use std::arch::x86_64::{
+        _mm512_add_epi16 as add, _mm512_cmplt_epu16_mask as below, _mm512_max_epu16 as max,
+    };
 
     // SAFETY: the caller provides two words.
     #[target_feature(enable = "avx512f")]
@@ -56,24 +48,6 @@ mod words16 {
     #[inline]
     fn all(word: u16) -> Vector {
         _mm512_set1_epi16(word.cast_signed())
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw")]
-    #[inline]
-    fn add(a: Vector, b: Vector) -> Vector {
-        _mm512_add_epi16(a, b)
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw")]
-    #[inline]
-    fn max(a: Vector, b: Vector) -> Vector {
-        _mm512_max_epu16(a, b)
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw")]
-    #[inline]
-    fn below(a: Vector, b: Vector) -> u32 {
-        _mm512_cmplt_epu16_mask(a, b)
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -182,6 +156,7 @@ mod words16 {
 
 mod words32 {
     use super::*;
+    use std::arch::x86_64::{_mm512_add_epi32 as add, _mm512_max_epu32 as max};
 
     // SAFETY: the caller provides two words.
     #[target_feature(enable = "avx512f")]
@@ -195,18 +170,6 @@ mod words32 {
     #[inline]
     fn all(word: u32) -> Vector {
         _mm512_set1_epi32(word.cast_signed())
-    }
-
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    fn add(a: Vector, b: Vector) -> Vector {
-        _mm512_add_epi32(a, b)
-    }
-
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    fn max(a: Vector, b: Vector) -> Vector {
-        _mm512_max_epu32(a, b)
     }
 
     #[target_feature(enable = "avx512f")]

@@ -5,6 +5,7 @@ use super::instructions::proof;
 use super::queens::kernel;
 use crate::queens::layer::{Kernel, Layer, Limits, PAD, VisitCounts};
 use std::arch::x86_64::*;
+use std::arch::x86_64::{_mm256_or_si256 as or, _mm256_setzero_si256 as zero};
 
 type Vector = __m256i;
 
@@ -45,18 +46,6 @@ unsafe fn load(from: *const u32) -> Vector {
 unsafe fn store(to: *mut u32, words: Vector) {
     // SAFETY: the caller's promise.
     unsafe { _mm256_storeu_si256(to.cast(), words) };
-}
-
-#[target_feature(enable = "avx2")]
-#[inline]
-fn zero() -> Vector {
-    _mm256_setzero_si256()
-}
-
-#[target_feature(enable = "avx2")]
-#[inline]
-fn or(a: Vector, b: Vector) -> Vector {
-    _mm256_or_si256(a, b)
 }
 
 #[target_feature(enable = "avx2")]

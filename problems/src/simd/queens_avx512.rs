@@ -5,6 +5,7 @@ use super::instructions::proof;
 use super::queens::kernel;
 use crate::queens::layer::{Kernel, Layer, Limits, PAD, VisitCounts};
 use std::arch::x86_64::*;
+use std::arch::x86_64::{_mm512_or_si512 as or, _mm512_setzero_si512 as zero};
 
 type Vector = __m512i;
 
@@ -31,18 +32,6 @@ macro_rules! operations {
         unsafe fn store(to: *mut $word, words: Vector) {
             // SAFETY: the caller's promise.
             unsafe { _mm512_storeu_si512(to.cast(), words) };
-        }
-
-        #[target_feature(enable = "avx512f")]
-        #[inline]
-        fn zero() -> Vector {
-            _mm512_setzero_si512()
-        }
-
-        #[target_feature(enable = "avx512f")]
-        #[inline]
-        fn or(a: Vector, b: Vector) -> Vector {
-            _mm512_or_si512(a, b)
         }
 
         #[target_feature(enable = "avx512f,avx512bw")]
