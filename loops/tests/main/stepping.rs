@@ -5,13 +5,15 @@ use pleach_loops::looping::run_steps;
 use pleach_loops::looping::{LoopReport, LoopSettings, Sizes, Stops};
 use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
+use std::thread::sleep;
 use std::time::Duration;
 
 /// Numbers that each step replaces by a mean of themselves and their neighbours; two steps a sweep.
 struct Means {
     units: usize,
     ring: bool,
-    nap: Duration,
+    /// What is done before each sweep, with the number of its steps.
+    before: fn(&mut Slab, usize),
 }
 
 const DEPTH: usize = 2;
@@ -58,6 +60,7 @@ impl Stepping for Means {
     }
 
     fn sweep(&self, slab: &mut Slab, steps: usize) {
+        (self.before)(slab, steps);
         let [below, above] = &slab.ghosts;
         let mut all = [&below[..], &slab.numbers, above].concat();
         for _ in 0..steps {
@@ -65,7 +68,6 @@ impl Stepping for Means {
         }
         slab.numbers = all[below.len()..][..slab.range.len()].to_vec();
         slab.ghosts = [Vec::new(), Vec::new()];
-        std::thread::sleep(self.nap);
     }
 
     fn edge(&self, slab: &Slab, above: bool, edge: &mut Vec<f32>) {
@@ -118,6 +120,8 @@ fn expected(work: &Means, steps: usize) -> Vec<f32> {
     all
 }
 
+fn nothing(_: &mut Slab, _: usize) {}
+
 fn with(threads: u32, sizes: Sizes) -> LoopSettings {
     LoopSettings { threads, sizes, ..LoopSettings::default() }
 }
@@ -126,7 +130,7 @@ fn with(threads: u32, sizes: Sizes) -> LoopSettings {
 fn slabs_do_not_change_the_result() {
     for ring in [false, true] {
         for units in [4, 5, 64] {
-            let work = Means { units, ring, nap: Duration::ZERO };
+            let work = Means { units, ring, before: nothing };
             for steps in [0, 1, 2, 5, 40] {
                 for threads in [1, 2, 3] {
                     for sizes in [
@@ -154,7 +158,7 @@ fn slabs_do_not_change_the_result() {
 
 #[test]
 fn every_stop_shows_the_whole_state() {
-    let work = Means { units: 64, ring: true, nap: Duration::ZERO };
+    let work = Means { units: 64, ring: true, before: nothing };
     for (steps, times) in [(0, 1), (1, 1), (7, 7), (40, 3), (7, 0)] {
         for threads in [1, 3] {
             let mut seen = Vec::new();
@@ -178,67 +182,24 @@ fn every_stop_shows_the_whole_state() {
 
 #[test]
 fn the_first_sweeps_determine_the_cut() {
-    let work = Means { units: 600, ring: false, nap: Duration::from_millis(2) };
+    let work = Means { units: 600, ring: false, before: |_, _| sleep(Duration::from_millis(2)) };
     let slow = vec![("cpu1".to_string(), 20.0)];
     let (numbers, report) = run(&work, 12, &LoopSettings { slow, ..with(2, Sizes::Measured) });
     assert!(numbers == expected(&work, 12));
     assert!(report.parts[0].units > 2 * report.parts[1].units, "{:?}", report.parts);
 }
 
-/// The same work, with something else done before each sweep.
-struct With<F>(Means, F);
-
-impl<F: Fn(&mut Slab, usize) + Sync> Stepping for With<F> {
-    type Slab = Slab;
-    fn units(&self) -> usize {
-        self.0.units()
-    }
-    fn least(&self) -> usize {
-        self.0.least()
-    }
-    fn depth(&self) -> usize {
-        self.0.depth()
-    }
-    fn is_ring(&self) -> bool {
-        self.0.is_ring()
-    }
-    fn begin(&self, range: Range<usize>) -> Result<Slab, String> {
-        self.0.begin(range)
-    }
-    fn sweep(&self, slab: &mut Slab, steps: usize) {
-        self.1(slab, steps);
-        self.0.sweep(slab, steps);
-    }
-    fn edge(&self, slab: &Slab, above: bool, edge: &mut Vec<f32>) {
-        self.0.edge(slab, above, edge);
-    }
-    fn set_edge(&self, slab: &mut Slab, above: bool, edge: &[f32]) {
-        self.0.set_edge(slab, above, edge);
-    }
-    fn state(&self, slab: &Slab, units: Range<usize>, state: &mut Vec<f32>) {
-        self.0.state(slab, units, state);
-    }
-    fn recut(
-        &self,
-        slab: &mut Slab,
-        units: Range<usize>,
-        missing: &[(Range<usize>, Vec<f32>)],
-    ) -> Result<(), String> {
-        self.0.recut(slab, units, missing)
-    }
-}
-
 #[test]
 fn slabs_are_cut_again_when_speeds_change() {
-    let means = Means { units: 64, ring: false, nap: Duration::ZERO };
-    let expected = expected(&means, 400);
     // The thread with the first unit is fast at first and slow later.
     let tires = |slab: &mut Slab, steps: usize| {
         slab.steps += steps;
         let slow = if slab.range.start == 0 && slab.steps > 100 { 10 } else { 1 };
-        std::thread::sleep(Duration::from_micros(50) * slab.range.len() as u32 * slow);
+        sleep(Duration::from_micros(50) * slab.range.len() as u32 * slow);
     };
-    let (work, go) = (With(means, tires), &mut |_: &_| ControlFlow::Continue(()));
+    let work = Means { units: 64, ring: false, before: tires };
+    let expected = expected(&work, 400);
+    let go = &mut |_: &_| ControlFlow::Continue(());
     let settings = with(2, Sizes::Measured);
     let done = run_steps(&WorkerPool::default(), &work, 400, &settings, go).unwrap();
     let parts = &done.report.parts;
@@ -248,17 +209,17 @@ fn slabs_are_cut_again_when_speeds_change() {
 
 #[test]
 fn the_cut_of_the_first_step_is_kept() {
-    let means = Means { units: 64, ring: false, nap: Duration::ZERO };
-    let expected = expected(&means, 41);
     // The thread with the first unit is slow in the first step and fast later. That step alone decides, and the other
     // thread may wake late from its short sleep.
     let warms = |slab: &mut Slab, steps: usize| {
         let first = slab.range.start == 0 && slab.steps == 0;
         slab.steps += steps;
         let slow = if first { 100 } else { 1 };
-        std::thread::sleep(Duration::from_micros(100) * slab.range.len() as u32 * slow);
+        sleep(Duration::from_micros(100) * slab.range.len() as u32 * slow);
     };
-    let (work, seen) = (With(means, warms), std::sync::Mutex::new(Vec::new()));
+    let work = Means { units: 64, ring: false, before: warms };
+    let expected = expected(&work, 41);
+    let seen = std::sync::Mutex::new(Vec::new());
     let mut show = |_, slabs: &[&Slab]| seen.lock().unwrap().push(slabs[0].range.clone());
     let go = &mut |_: &_| ControlFlow::Continue(());
     let stops = Stops::showing(41, 41, &mut show);
@@ -273,7 +234,7 @@ fn the_cut_of_the_first_step_is_kept() {
 
 #[test]
 fn a_watcher_stops_after_a_whole_sweep() {
-    let work = Means { units: 64, ring: false, nap: Duration::from_millis(1) };
+    let work = Means { units: 64, ring: false, before: |_, _| sleep(Duration::from_millis(1)) };
     let settings =
         LoopSettings { progress_every: Duration::from_millis(3), ..with(2, Sizes::Given(1, 1)) };
     let outcome = run_steps(&WorkerPool::default(), &work, 1 << 30, &settings, &mut |_| {
@@ -286,7 +247,7 @@ fn a_watcher_stops_after_a_whole_sweep() {
 /// A slowed worker used to sleep on for hours after a stop.
 #[test]
 fn a_slowed_thread_can_be_stopped() {
-    let work = Means { units: 64, ring: false, nap: Duration::from_millis(1) };
+    let work = Means { units: 64, ring: false, before: |_, _| sleep(Duration::from_millis(1)) };
     let slow = vec![("cpu0".to_string(), 1e7)];
     let settings = LoopSettings { slow, ..with(2, Sizes::Given(1, 1)) };
     let watch = &mut |_: &_| ControlFlow::Break(());
@@ -297,7 +258,7 @@ fn a_slowed_thread_can_be_stopped() {
 #[test]
 fn a_panic_in_a_sweep_reaches_the_caller() {
     let panics = |slab: &mut Slab, _: usize| assert!(slab.range.start == 0, "the upper slab");
-    let work = With(Means { units: 64, ring: false, nap: Duration::ZERO }, panics);
+    let work = Means { units: 64, ring: false, before: panics };
     let go = std::panic::AssertUnwindSafe(|| {
         let watch = &mut |_: &_| ControlFlow::Continue(());
         let settings = with(2, Sizes::Given(1, 1));
