@@ -1,7 +1,7 @@
 //! [`Figure`]: a figure or table of a paper, as its file describes it.
 
 use super::claim::Claim;
-use super::part::{Part, apply_quick, share_common};
+use super::part::{Part, apply_quick, complete_parts};
 use crate::cli::keys::table_of;
 use crate::results;
 use serde::Deserialize;
@@ -34,7 +34,7 @@ impl Figure {
     pub fn read(id: &str, text: &str, quick: bool) -> Result<Self, String> {
         let file = format!("figures/{id}.toml");
         let mut table = table_of(&file, text)?;
-        share_common(&mut table);
+        complete_parts(&mut table);
         let parts = table.get_mut("part").and_then(Value::as_array_mut).into_iter().flatten();
         for part in parts.filter(|_| quick) {
             apply_quick(part).map_err(|why| format!("{file}: {why}"))?;
@@ -146,5 +146,19 @@ mod tests {
         let runs = parts.iter().map(|part| part.runs.as_ref().unwrap());
         let runs: Vec<_> = runs.map(|runs| (runs.x[0].as_str(), runs.repeat)).collect();
         assert_eq!(runs, [("9", 3), ("1", 3)]);
+    }
+
+    #[test]
+    fn a_part_may_run_what_another_runs() {
+        let like = |name: &str| {
+            let file = FILE.replace("name = \"two\"", &format!("name = \"two\"\nlike = '{name}'"));
+            Figure::read("X-fig1", &file, false)
+        };
+        let runs = like("one").unwrap().parts.remove(1).runs.unwrap();
+        assert_eq!(
+            (runs.command.as_str(), &runs.x[..]),
+            ("count queens 10", &["9".to_string()][..])
+        );
+        assert!(like("three").unwrap_err().contains("part[1]"));
     }
 }

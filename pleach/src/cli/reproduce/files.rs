@@ -20,7 +20,7 @@ pub const FILES: [(&str, &str); 49] = files! {
 
 #[cfg(test)]
 mod tests {
-    use super::super::part::{apply_quick, share_common};
+    use super::super::part::{apply_quick, complete_parts};
     use super::*;
     use crate::report::grouped;
     use std::collections::BTreeSet;
@@ -140,7 +140,7 @@ mod tests {
     fn quick_versions_do_not_show_texts_that_are_true_of_the_full_one_only() {
         for (id, text) in FILES {
             let mut file: Table = text.parse().unwrap();
-            share_common(&mut file);
+            complete_parts(&mut file);
             for part in file["part"].as_array().unwrap() {
                 let Some(changes) = part.get("quick").and_then(Value::as_table) else { continue };
                 if changes.contains_key("skip") {

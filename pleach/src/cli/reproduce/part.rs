@@ -203,16 +203,29 @@ impl Part {
     }
 }
 
-/// Gives each part the keys that the parts of a figure have in common and that it does not have itself.
-pub fn share_common(figure: &mut Table) {
-    let Some(toml::Value::Table(common)) = figure.remove("common") else { return };
+/// Completes each part of a figure: by the work of the part that it is `like`, and by what all parts have in common.
+pub fn complete_parts(figure: &mut Table) {
+    let common = match figure.remove("common") {
+        Some(toml::Value::Table(common)) => common,
+        _ => Table::new(),
+    };
     let parts = figure.get_mut("part").and_then(toml::Value::as_array_mut).into_iter().flatten();
+    let mut complete: Vec<Table> = Vec::new();
     for part in parts.filter_map(toml::Value::as_table_mut) {
+        let is_like =
+            |other: &&Table| part.get("like").is_some_and(|name| other.get("name") == Some(name));
+        if let Some(other) = complete.iter().find(is_like) {
+            let work = other.iter().filter(|(key, _)| ["scenario", "runs"].contains(&key.as_str()));
+            let work = work.map(|(key, value)| (key.clone(), value.clone())).collect();
+            add_missing(part, &work);
+            part.remove("like");
+        }
         let on = part.get("on").or(common.get("on")).and_then(toml::Value::as_str);
         let other_work = if on == Some("simulator") { "runs" } else { "scenario" };
         let mut common = common.clone();
         common.remove(other_work);
         add_missing(part, &common);
+        complete.push(part.clone());
     }
 }
 
