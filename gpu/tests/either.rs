@@ -2,7 +2,7 @@
 
 use crate::gpu::spec;
 use pleach_core::search::explorer::Explorer;
-use pleach_core::search::laws::{late_explorer_law, run_to_end};
+use pleach_core::search::laws::{explore_whole, late_explorer_law, run_to_end};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
 use pleach_gpu::begin::begin;
@@ -32,9 +32,7 @@ fn flowshop(bound: Bound) -> (Flowshop, i64) {
 
 /// The counts of the whole tree, and the best score.
 fn whole(problem: &dyn Problem, best: i64) -> (Counts, Option<i64>) {
-    let mut explorer = problem.explorer();
-    explorer.add_work(&problem.root().bytes).unwrap();
-    let progress = run_to_end(&mut *explorer, best);
+    let progress = explore_whole(problem, best);
     (progress.counts, progress.found.map(|found| found.score))
 }
 
@@ -62,9 +60,7 @@ fn explores<'p>(
 #[test]
 fn the_laws_hold_while_the_mode_changes() {
     let (flowshop, best) = flowshop(Bound::One);
-    let mut explorer = flowshop.explorer();
-    explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
-    let wanted = run_to_end(&mut *explorer, best);
+    let wanted = explore_whole(&flowshop, best);
     let pool = Arc::default();
     for seed in 0..6 {
         let make = |i: usize| -> Box<dyn Explorer + '_> {

@@ -3,7 +3,7 @@
 use crate::gpu::spec;
 use crate::shared::Scratch;
 use pleach_core::search::explorer::Explorer;
-use pleach_core::search::laws::{explorer_law, run_to_end};
+use pleach_core::search::laws::{explore_whole, explorer_law};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Tree;
 use pleach_gpu::DeviceSet;
@@ -23,10 +23,7 @@ use std::time::Duration;
 fn flowshop(bound: Bound) -> (Flowshop, i64) {
     let mut flowshop = Flowshop::new(named("VFR10_5_5").unwrap(), Level::best());
     flowshop.bound = bound;
-    let mut explorer = flowshop.explorer();
-    explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
-    let best = run_to_end(&mut *explorer, i64::MAX).found.unwrap().score;
-    drop(explorer);
+    let best = explore_whole(&flowshop, i64::MAX).found.unwrap().score;
     flowshop.reference = best;
     (flowshop, best)
 }
@@ -51,9 +48,7 @@ fn settings(threads: u32, words: &[&str]) -> Settings {
 fn the_laws_hold_with_batches_under_way() {
     for bound in [Bound::One, Bound::Two] {
         let (flowshop, best) = flowshop(bound);
-        let mut explorer = flowshop.explorer();
-        explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
-        let whole = run_to_end(&mut *explorer, best);
+        let whole = explore_whole(&flowshop, best);
         for seed in 0..8 {
             let make = |i: usize| -> Box<dyn Explorer + '_> {
                 let words = ["", "emulated:rmax=1:pool=3", "emulated:rmax=4:pool=1"];

@@ -2,7 +2,9 @@
 
 use crate::shared::Scratch;
 use pleach_core::search::explorer::Explorer;
-use pleach_core::search::laws::{hostile_law, late_explorer_law, run_to_end};
+use pleach_core::search::laws::{
+    explore_whole, full_explorer, hostile_law, late_explorer_law, run_to_end,
+};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Nodes;
@@ -29,10 +31,7 @@ fn queens(n: u32) -> Queens {
 /// Ten jobs, starting at the optimum.
 fn flowshop() -> (Flowshop, i64) {
     let mut flowshop = Flowshop::new(named("VFR10_5_5").unwrap(), Level::best());
-    let mut explorer = flowshop.explorer();
-    explorer.add_work(&flowshop.root().bytes).unwrap();
-    let best = run_to_end(&mut *explorer, i64::MAX).found.unwrap().score;
-    drop(explorer);
+    let best = explore_whole(&flowshop, i64::MAX).found.unwrap().score;
     flowshop.reference = best;
     (flowshop, best)
 }
@@ -83,9 +82,7 @@ pub fn on_device<'p>(problem: &'p dyn Problem, words: &str) -> DeviceExplorer<'p
 }
 
 pub fn whole(problem: &dyn Problem, best: i64) -> Counts {
-    let mut explorer = problem.explorer();
-    explorer.add_work(&problem.root().bytes).unwrap();
-    run_to_end(&mut *explorer, best).counts
+    explore_whole(problem, best).counts
 }
 
 fn go(problem: &dyn Problem, settings: &Settings) -> Outcome {
@@ -251,9 +248,7 @@ fn no_node_is_lost_when_fewer_explorers_take_part() {
 #[test]
 fn the_laws_hold_on_a_device() {
     for (problem, best) in problems_for_good() {
-        let mut explorer = problem.explorer();
-        explorer.add_work(&problem.root().bytes).unwrap();
-        let whole = run_to_end(&mut *explorer, best);
+        let whole = explore_whole(problem, best);
         for seed in 0..20 {
             let make = |i: usize| -> Box<dyn Explorer> {
                 match i {
@@ -273,7 +268,7 @@ fn the_laws_hold_on_a_device() {
             };
             late_explorer_law(&make, &problem.root(), best, &whole, (seed, 4));
         }
-        explorer.add_work(&problem.root().bytes).unwrap();
+        let mut explorer = full_explorer(problem);
         explorer.run(50, best);
         let good = explorer.drain();
         let make = || -> Box<dyn Explorer> { Box::new(on_device(problem, "emulated:explorers=2")) };
@@ -364,9 +359,7 @@ fn an_explorer_without_work_gives_nothing() {
 #[test]
 fn the_laws_hold_where_one_explorer_gives() {
     for (problem, best) in problems_for_good() {
-        let mut explorer = problem.explorer();
-        explorer.add_work(&problem.root().bytes).unwrap();
-        let whole = run_to_end(&mut *explorer, best);
+        let whole = explore_whole(problem, best);
         for seed in 0..10 {
             let make = |i: usize| -> Box<dyn Explorer> {
                 if i == 0 {
@@ -383,9 +376,7 @@ fn the_laws_hold_where_one_explorer_gives() {
 #[test]
 fn the_laws_hold_while_devices_fail() {
     for (problem, best) in problems_for_good() {
-        let mut explorer = problem.explorer();
-        explorer.add_work(&problem.root().bytes).unwrap();
-        let whole = run_to_end(&mut *explorer, best);
+        let whole = explore_whole(problem, best);
         for seed in 0..40 {
             let make = |i: usize| -> Box<dyn Explorer> {
                 let fail = 1 + seed / 2 + 9 * i as u64;

@@ -1,7 +1,7 @@
 //! Devices that open while the search already runs: nothing is lost or done twice, whenever they come.
 
 use crate::gpu::spec;
-use pleach_core::search::laws::run_to_end;
+use pleach_core::search::laws::explore_whole;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
 use pleach_gpu::DeviceSet;
@@ -22,9 +22,7 @@ use std::time::Duration;
 
 /// The counts of a whole search on the CPU, from a value to beat.
 fn wanted(problem: &dyn Problem, best: i64) -> Counts {
-    let mut explorer = problem.explorer();
-    explorer.add_work(&problem.root().bytes).unwrap();
-    run_to_end(&mut *explorer, best).counts
+    explore_whole(problem, best).counts
 }
 
 /// The report and warnings of a worker whose device comes after this many stretches of few nodes.
@@ -69,11 +67,7 @@ fn counts_are_exact_whenever_a_device_comes() {
     let queens = Queens::new(9, Level::best()).unwrap();
     let mut flowshop = Flowshop::new(named("VFR10_5_3").unwrap(), Level::best());
     flowshop.bound = Bound::One;
-    let best = {
-        let mut explorer = flowshop.explorer();
-        explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
-        run_to_end(&mut *explorer, i64::MAX).found.unwrap().score
-    };
+    let best = explore_whole(&flowshop, i64::MAX).found.unwrap().score;
     flowshop.reference = best;
     for (problem, best, mode, words) in [
         (&queens as &dyn Problem, i64::MAX, "explore", "emulated:explorers=3"),

@@ -4,6 +4,7 @@
 mod words;
 
 use oorandom::Rand64;
+use pleach_core::search::laws::full_explorer;
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Counts, Tree};
 use pleach_core::search::work::Nodes;
@@ -314,8 +315,7 @@ fn one_peer_takes_as_long_as_one_explorer_alone() {
 
 /// What a single explorer counts, and the best score it finds.
 fn alone(problem: &dyn Problem, start: i64) -> (Counts, i64) {
-    let mut explorer = problem.explorer();
-    explorer.add_work(&problem.root().bytes).unwrap();
+    let mut explorer = full_explorer(problem);
     let (mut counts, mut best) = (Counts::default(), start);
     while explorer.size() > 0.0 {
         let progress = explorer.run(1000, best);

@@ -1,7 +1,7 @@
 //! Searching an interval allocates nothing, whatever the number of nodes.
 
 use pleach_core::search::explorer::Explorer;
-use pleach_core::search::problem::Problem;
+use pleach_core::search::laws::full_explorer;
 use pleach_core::search::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
@@ -24,16 +24,14 @@ fn a_warm_search_of_an_interval_allocates_nothing() {
         let mut flowshop = Flowshop::new(named("ta021").unwrap(), Level::best());
         let (best, _) = best_known("ta021").unwrap();
         (flowshop.bound, flowshop.reference, flowshop.nodes) = (bound, best, Nodes::Interval);
-        let mut explorer = flowshop.explorer();
-        explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
+        let mut explorer = full_explorer(&flowshop);
         explorer.run(1_000_000, best);
         let fuel = if bound == Bound::One { 5_000_000 } else { 500_000 };
         assert_eq!(allocations(&mut *explorer, fuel, best), 0, "{bound}");
     }
     let mut queens = Queens::new(16, Level::best()).unwrap();
     queens.nodes = Nodes::Interval;
-    let mut explorer = queens.explorer();
-    explorer.add_work(&Problem::root(&queens).bytes).unwrap();
+    let mut explorer = full_explorer(&queens);
     assert!(explorer.run(1000, i64::MAX).used >= 1000);
     assert_eq!(allocations(&mut *explorer, 5_000_000, i64::MAX), 0);
 }

@@ -2,6 +2,7 @@
 
 use crate::shared::slow_threads;
 use oorandom::Rand64;
+use pleach_core::search::laws::explore_whole;
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Children, Counts, Goal, Tree};
 use pleach_core::search::work::Nodes;
@@ -43,9 +44,7 @@ fn random_runs_count_exactly() {
     ];
     let wanted = trees.map(|words| {
         let tree = uts(words, Level::Off);
-        let mut explorer = tree.explorer();
-        explorer.add_work(&Problem::root(&tree).bytes).unwrap();
-        pleach_core::search::laws::run_to_end(&mut *explorer, i64::MAX).counts
+        explore_whole(&tree, i64::MAX).counts
     });
     for seed in 0..runs() {
         let mut rng = Rand64::new(u128::from(seed));
@@ -116,9 +115,7 @@ fn random_runs_of_a_flowshop_explore_one_tree() {
     let wanted: Vec<Counts> = (0..trees.len())
         .map(|which| {
             let flowshop = make(which, Level::best());
-            let mut explorer = flowshop.explorer();
-            explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
-            pleach_core::search::laws::run_to_end(&mut *explorer, flowshop.reference).counts
+            explore_whole(&flowshop, flowshop.reference).counts
         })
         .collect();
     assert!(wanted.iter().all(|counts| counts.branched > 1000), "{wanted:?}");
@@ -174,9 +171,7 @@ fn random_runs_of_intervals_count_exactly() {
         .iter()
         .map(|make| {
             let (problem, best) = make(Level::best(), Nodes::Pool);
-            let mut explorer = problem.explorer();
-            explorer.add_work(&problem.root().bytes).unwrap();
-            pleach_core::search::laws::run_to_end(&mut *explorer, best.unwrap_or(i64::MAX)).counts
+            explore_whole(&*problem, best.unwrap_or(i64::MAX)).counts
         })
         .collect();
     assert!(wanted.iter().all(|counts| counts.branched > 1000), "{wanted:?}");

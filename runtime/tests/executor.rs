@@ -1,5 +1,6 @@
 //! Conformance of executors: every kind passes the same checks.
 
+use pleach_core::search::laws::explore_whole;
 use pleach_core::search::problem::Problem;
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
@@ -18,9 +19,7 @@ fn budget<'a>(fuel: u64, interrupted: &'a dyn Fn() -> bool) -> Budget<'a> {
 
 /// The whole tree is explored within the fuel, however short the stretches are.
 fn stretches_add_up(mut executor: impl Executor, tree: &Uts) {
-    let mut whole = tree.explorer();
-    whole.add_work(&tree.root().bytes).unwrap();
-    let wanted = pleach_core::search::laws::run_to_end(&mut *whole, i64::MAX).counts;
+    let wanted = explore_whole(tree, i64::MAX).counts;
     executor.explorer().add_work(&tree.root().bytes).unwrap();
     let mut counts = pleach_core::search::tree::Counts::default();
     let mut stretches = 0;

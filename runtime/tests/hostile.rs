@@ -3,7 +3,7 @@
 use oorandom::Rand64;
 use pleach_core::lease::gateway::{GatewayMessage, GatewayPacket, Portion};
 use pleach_core::lease::{Lease, LeaseMessage, ProgressReport, Rec};
-use pleach_core::search::laws::mutate;
+use pleach_core::search::laws::{full_explorer, mutate};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Solution};
 use pleach_core::search::work::{Malformed, Nodes, Pack, Reader, Work};
@@ -56,8 +56,7 @@ fn works() -> Vec<(Box<dyn Problem>, Work)> {
     let problems: [Box<dyn Problem>; 4] =
         [Box::new(uts), Box::new(queens), Box::new(flowshop), Box::new(ranked)];
     let with_work = |problem: Box<dyn Problem>| {
-        let mut explorer = problem.explorer();
-        explorer.add_work(&problem.root().bytes).unwrap();
+        let mut explorer = full_explorer(&*problem);
         explorer.run(10_000, i64::MAX);
         let half = explorer.split(0.5).unwrap();
         drop(explorer);

@@ -4,6 +4,7 @@ use crate::shared::{Scratch, counted, problem, slow_threads};
 use oorandom::Rand64;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::lease::{Lease, ProgressReport, Rec};
+use pleach_core::search::laws::full_explorer;
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Children, Counts, Goal, Tree};
 use pleach_core::search::work::Work;
@@ -193,8 +194,7 @@ fn leases_of_other_sites_are_taken_over() {
 #[test]
 fn leases_with_leaves_of_others_are_refused() {
     let (problem, _) = problem(3, Level::best());
-    let mut explorer = problem.explorer();
-    explorer.add_work(&problem.root().bytes).unwrap();
+    let mut explorer = full_explorer(&*problem);
     let part = Arc::new(explorer.split(0.25).unwrap());
     let there = Arc::new(explorer.split(0.5).unwrap());
     let here = Arc::new(explorer.drain());

@@ -4,6 +4,7 @@
 //! users who write their own explorers or nodes.
 
 use crate::search::explorer::{Explorer, Progress, joined};
+use crate::search::problem::Problem;
 use crate::search::work::{Pack, Reader, Work};
 use oorandom::Rand64;
 
@@ -50,6 +51,23 @@ pub fn run_to_end(explorer: &mut dyn Explorer, best: i64) -> Progress {
         sum.add(progress);
     }
     sum
+}
+
+/// An explorer that has all work of a problem.
+///
+/// # Panics
+/// If the problem's root is malformed.
+#[must_use]
+pub fn full_explorer(problem: &dyn Problem) -> Box<dyn Explorer + '_> {
+    let mut explorer = problem.explorer();
+    explorer.add_work(&problem.root().bytes).expect("the root is canonical");
+    explorer
+}
+
+/// Explores all work of a problem.
+#[must_use]
+pub fn explore_whole(problem: &dyn Problem, best: i64) -> Progress {
+    run_to_end(&mut *full_explorer(problem), best)
 }
 
 /// No node is lost or explored twice, however the work is split, packed and passed on.

@@ -8,7 +8,9 @@ use crate::flowshop::{no_wait, shop::Shop};
 use node::Node;
 use oorandom::Rand64;
 use pleach_core::search::explorer::Progress;
-use pleach_core::search::laws::{explorer_law, hostile_law, pack_law, run_to_end};
+use pleach_core::search::laws::{
+    explore_whole, explorer_law, full_explorer, hostile_law, pack_law, run_to_end,
+};
 use pleach_core::search::work::Reader;
 use std::cell::Cell;
 
@@ -60,12 +62,6 @@ fn shortest(instance: &Instance) -> i64 {
     least
 }
 
-fn search(problem: &dyn Problem, best: i64) -> Progress {
-    let mut explorer = problem.explorer();
-    explorer.add_work(&problem.root().bytes).unwrap();
-    run_to_end(&mut *explorer, best)
-}
-
 fn make(instance: &Instance, bound: Bound, nodes: Nodes, level: Level) -> Atsp {
     Atsp::new(instance.clone(), bound, (nodes, level), (None, 1), &|| true).unwrap()
 }
@@ -81,13 +77,13 @@ fn optima_agree_with_brute_force() {
             assert!(atsp.least_score() <= least, "{bound} {instance:?}");
             assert!(instance.length(atsp.start()) >= least);
             for best in [i64::MAX, instance.length(atsp.start()) + 1, least + 1] {
-                let found = search(&atsp, best).found;
+                let found = explore_whole(&atsp, best).found;
                 let found = found.unwrap_or_else(|| panic!("{bound} below {best} {instance:?}"));
                 assert_eq!(found.score, least, "{bound} below {best} {instance:?}");
                 assert_eq!(atsp.check(&found.solution), Some(Ok(least)));
                 assert_eq!(found.solution[0], 1);
             }
-            assert_eq!(search(&atsp, least).found, None, "{bound} {instance:?}");
+            assert_eq!(explore_whole(&atsp, least).found, None, "{bound} {instance:?}");
         }
     }
 }
@@ -154,7 +150,7 @@ fn paths_give_one_tree_on_every_code_path() {
         for level in Level::ALL.into_iter().filter(|level| level.works()) {
             for nodes in Nodes::ALL {
                 let atsp = make(instance, Bound::Partial, nodes, level);
-                let found = search(&atsp, best);
+                let found = explore_whole(&atsp, best);
                 assert_eq!(found.counts, whole.counts, "{level} {nodes} {instance:?}");
                 assert_eq!(found.found, whole.found, "{level} {nodes} {instance:?}");
             }
@@ -173,12 +169,11 @@ fn the_laws_hold() {
             let atsp: &'static Atsp =
                 Box::leak(Box::new(make(&instance, bound, nodes, Level::best())));
             let best = shortest(&instance);
-            let whole = search(atsp, best);
+            let whole = explore_whole(atsp, best);
             for seed in 0..30 {
                 explorer_law(&|_| atsp.explorer(), &atsp.root(), best, &whole, seed);
             }
-            let mut explorer = atsp.explorer();
-            explorer.add_work(&atsp.root().bytes).unwrap();
+            let mut explorer = full_explorer(atsp);
             explorer.run(20, i64::MAX);
             let good = explorer.drain();
             hostile_law(&|| atsp.explorer(), &good.bytes, 3000, 1);
@@ -223,9 +218,9 @@ fn every_file_but_the_hard_ones_is_proven() {
         let atsp = make(&instance, Bound::Auto, Nodes::Pool, Level::best());
         let (start, optimum) = (instance.length(atsp.start()), named::optimum(name).unwrap());
         assert!(start <= optimum * 102 / 100, "{name}: starts from {start}");
-        let found = search(&atsp, optimum + 1).found.unwrap();
+        let found = explore_whole(&atsp, optimum + 1).found.unwrap();
         assert_eq!(found.score, optimum, "{name}");
-        assert_eq!(search(&atsp, optimum).found, None, "{name}");
+        assert_eq!(explore_whole(&atsp, optimum).found, None, "{name}");
     }
 }
 
@@ -248,9 +243,8 @@ fn nodes_that_are_left_are_gone_on_with() {
         let instance = named::named(name).unwrap().unwrap();
         let atsp = make(&instance, bound, Nodes::Pool, Level::best());
         let best = named::optimum(name).unwrap();
-        let whole = search(&atsp, best);
-        let mut explorer = atsp.explorer();
-        explorer.add_work(&atsp.root().bytes).unwrap();
+        let whole = explore_whole(&atsp, best);
+        let mut explorer = full_explorer(&atsp);
         let mut sum = Progress::default();
         while explorer.size() > 0.0 {
             atsp.set_stop_requested(true);

@@ -7,7 +7,9 @@ use super::tree::Cliques;
 use oorandom::Rand64;
 use pleach_core::search::depth_first::TreeExplorer;
 use pleach_core::search::explorer::{Explorer, Progress};
-use pleach_core::search::laws::{explorer_law, hostile_law, run_to_end};
+use pleach_core::search::laws::{
+    explore_whole, explorer_law, full_explorer, hostile_law, run_to_end,
+};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Goal, Tree};
 use pleach_core::search::work::{Entry, Pool};
@@ -70,9 +72,7 @@ impl Reference {
 
 /// Searches the whole tree for cliques larger than `best`.
 fn whole(problem: &dyn Problem, best: Option<i64>) -> Progress {
-    let mut explorer = problem.explorer();
-    explorer.add_work(&problem.root().bytes).unwrap();
-    run_to_end(&mut *explorer, best.map_or(i64::MAX, |best| Goal::Maximise.score(best)))
+    explore_whole(problem, best.map_or(i64::MAX, |best| Goal::Maximise.score(best)))
 }
 
 fn size(progress: &Progress) -> i64 {
@@ -110,8 +110,7 @@ fn one_thread_explores_the_published_nodes() {
 fn interruptions_keep_the_order() {
     let graph = named("brock200_4").unwrap().unwrap();
     let problem = search(graph.clone());
-    let mut explorer = problem.explorer();
-    explorer.add_work(&problem.root().bytes).unwrap();
+    let mut explorer = full_explorer(&*problem);
     let (mut best, mut nodes) = (i64::MAX, 0);
     for turn in 0.. {
         let progress = explorer.run(500, best);

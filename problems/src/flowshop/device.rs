@@ -195,7 +195,7 @@ mod tests {
     use crate::simd::Level;
     use oorandom::Rand64;
     use pleach_core::search::explorer::Explorer;
-    use pleach_core::search::laws::mutate;
+    use pleach_core::search::laws::{full_explorer, mutate};
     use pleach_core::search::problem::Problem;
 
     fn nodes(flowshop: &Flowshop, work: &[u8]) -> Vec<(i64, Node)> {
@@ -205,8 +205,7 @@ mod tests {
 
     /// Work from the middle of a search.
     fn some(flowshop: &Flowshop, fuel: u64) -> Work {
-        let mut explorer = flowshop.explorer();
-        explorer.add_work(&Problem::root(flowshop).bytes).unwrap();
+        let mut explorer = full_explorer(flowshop);
         explorer.run(fuel, i64::MAX);
         Explorer::drain(&mut *explorer)
     }

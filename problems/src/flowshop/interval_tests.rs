@@ -9,7 +9,9 @@ use super::named::{best_known, named};
 use crate::simd::Level;
 use oorandom::Rand64;
 use pleach_core::search::explorer::{Explorer, Progress};
-use pleach_core::search::laws::{explorer_law, hostile_law, run_to_end};
+use pleach_core::search::laws::{
+    explore_whole, explorer_law, full_explorer, hostile_law, run_to_end,
+};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::interval::point;
@@ -24,12 +26,6 @@ fn rules() -> impl Iterator<Item = (Branching, Bound, ChildOrder)> {
     let bounds = [Bound::One, Bound::OneTight, Bound::Two, Bound::TwoAdjacent];
     let rules = Branching::ALL.into_iter().flat_map(move |rule| bounds.map(|bound| (rule, bound)));
     rules.flat_map(|(rule, bound)| ChildOrder::ALL.map(|order| (rule, bound, order)))
-}
-
-fn search(flowshop: &Flowshop, best: i64) -> Progress {
-    let mut explorer = flowshop.explorer();
-    explorer.add_work(&Problem::root(flowshop).bytes).unwrap();
-    run_to_end(&mut *explorer, best)
 }
 
 /// The counts of several intervals, explored one after the other by the same explorer.
@@ -52,7 +48,7 @@ fn check_cuts(flowshop: &Flowshop, best: i64, pairs: bool) {
     let n = flowshop.instance().jobs();
     let mut pool = flowshop.clone();
     pool.nodes = Nodes::Pool;
-    let wanted = search(&pool, best).counts;
+    let wanted = explore_whole(&pool, best).counts;
     let explorer = &mut *flowshop.explorer();
     let leaves: u128 = (1..=n as u128).product();
     let mut of = |begin, end| count(explorer, n, best, (begin, end));
@@ -88,7 +84,7 @@ fn every_cut_of_every_small_tree_loses_nothing() {
             let spread = [3, 2, 10][case as usize % 3];
             let times = (0..n * machines).map(|_| below(spread) as u32).collect();
             let instance = Instance::new(machines as usize, times).unwrap();
-            let optimum = search(&Flowshop::new(instance.clone(), Level::Off), i64::MAX);
+            let optimum = explore_whole(&Flowshop::new(instance.clone(), Level::Off), i64::MAX);
             let optimum = optimum.found.unwrap().score;
             for (branching, bound, order) in rules() {
                 // From pruning everything to pruning nothing.
@@ -123,13 +119,13 @@ fn with_intervals(name: &str, bound: Bound, branching: Branching, level: Level) 
 #[test]
 fn intervals_explore_the_trees_published() {
     let flowshop = with_intervals("ta030", Bound::One, Branching::MinBranch, Level::best());
-    let whole = search(&flowshop, 2178);
+    let whole = explore_whole(&flowshop, 2178);
     assert_eq!(whole.found, None);
     assert_eq!((whole.counts.branched, whole.counts.bounded), (2_415_779, 45_246_962));
     let by_job = Flowshop { order: ChildOrder::Job, ..flowshop };
-    assert_eq!(search(&by_job, 2178), whole);
+    assert_eq!(explore_whole(&by_job, 2178), whole);
     let flowshop = with_intervals("ta003", Bound::Two, Branching::Forward, Level::best());
-    assert_eq!(search(&flowshop, flowshop.reference).counts.branched, 80_063);
+    assert_eq!(explore_whole(&flowshop, flowshop.reference).counts.branched, 80_063);
 }
 
 /// What a stop leaves open is the same tree, wherever it comes.
@@ -139,7 +135,7 @@ fn stops_neither_lose_nor_repeat_work() {
         for rule in [Branching::MinBranch, Branching::Forward] {
             let flowshop = with_intervals("VFR10_10_2", Bound::Two, rule, level);
             let best = flowshop.reference;
-            let wanted = search(&flowshop, best).counts;
+            let wanted = explore_whole(&flowshop, best).counts;
             for fuel in [1, 100, 1000] {
                 let mut all = Progress::default();
                 let mut work = Problem::root(&flowshop).bytes;
@@ -192,9 +188,9 @@ fn optima_are_found_from_nothing() {
         for bound in Bound::ALL {
             let mut flowshop = Flowshop::new(instance.clone(), Level::best());
             flowshop.bound = bound;
-            let wanted = search(&flowshop, i64::MAX).found.unwrap().score;
+            let wanted = explore_whole(&flowshop, i64::MAX).found.unwrap().score;
             flowshop.nodes = Nodes::Interval;
-            assert_eq!(search(&flowshop, i64::MAX).found.unwrap().score, wanted);
+            assert_eq!(explore_whole(&flowshop, i64::MAX).found.unwrap().score, wanted);
         }
     }
 }
@@ -206,7 +202,7 @@ fn the_laws_hold_on_every_path() {
         let (jobs, machines) = (9 + rng.rand_range(0..4), 5 + rng.rand_range(0..4));
         let times = (0..jobs * machines).map(|_| 1 + rng.rand_range(0..99) as u32).collect();
         let instance = Instance::new(machines as usize, times).unwrap();
-        let best = search(&Flowshop::new(instance.clone(), Level::best()), i64::MAX);
+        let best = explore_whole(&Flowshop::new(instance.clone(), Level::best()), i64::MAX);
         let best = best.found.unwrap().score;
         let rules = [
             (Branching::Forward, Bound::One),
@@ -226,7 +222,7 @@ fn the_laws_hold_on_every_path() {
             let flowshops: Vec<Flowshop> = levels().map(with).collect();
             let mut pool = flowshops[0].clone();
             pool.nodes = Nodes::Pool;
-            let whole = search(&pool, best);
+            let whole = explore_whole(&pool, best);
             let make = |i: usize| flowshops[i % flowshops.len()].explorer();
             for seed in 0..6 {
                 let root = Problem::root(&flowshops[0]);
@@ -240,8 +236,7 @@ fn the_laws_hold_on_every_path() {
 fn hostile_intervals_are_refused() {
     let flowshop = with_intervals("ta002", Bound::One, Branching::MinBranch, Level::best());
     let flowshop: &'static _ = Box::leak(Box::new(flowshop));
-    let mut explorer = flowshop.explorer();
-    explorer.add_work(&Problem::root(flowshop).bytes).unwrap();
+    let mut explorer = full_explorer(flowshop);
     explorer.run(3000, i64::MAX);
     let given = explorer.split(0.3).unwrap();
     assert!(given.bytes.len() <= 64 && given.least_bound > 0, "{given:?}");
@@ -255,8 +250,7 @@ fn hostile_intervals_are_refused() {
 #[test]
 fn a_copy_disturbs_nothing() {
     let flowshop = with_intervals("ta030", Bound::One, Branching::MinBranch, Level::best());
-    let explorer = &mut *flowshop.explorer();
-    explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
+    let explorer = &mut *full_explorer(&flowshop);
     let mut counts = Counts::default();
     for _ in 0..50 {
         counts.add(&explorer.run(20_000, 2178).counts);
@@ -276,8 +270,7 @@ fn a_copy_disturbs_nothing() {
 #[test]
 fn shares_fall_to_nothing_as_the_tree_is_explored() {
     let flowshop = with_intervals("ta030", Bound::One, Branching::MinBranch, Level::best());
-    let explorer = &mut *flowshop.explorer();
-    explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
+    let explorer = &mut *full_explorer(&flowshop);
     let mut before = 1.0;
     assert_eq!(explorer.open_share(), Some(1.0));
     while explorer.size() > 0.0 {
@@ -304,7 +297,7 @@ fn every_place_to_stop_is_found_again() {
         let spread = [3, 10, 99][case % 3];
         let times = (0..n * machines).map(|_| rng.rand_range(0..spread) as u32).collect();
         let instance = Instance::new(machines as usize, times).unwrap();
-        let optimum = search(&Flowshop::new(instance.clone(), Level::Off), i64::MAX);
+        let optimum = explore_whole(&Flowshop::new(instance.clone(), Level::Off), i64::MAX);
         let best = optimum.found.unwrap().score + rng.rand_range(0..3) as i64;
         for (branching, bound, order) in rules() {
             for level in levels() {
@@ -312,9 +305,8 @@ fn every_place_to_stop_is_found_again() {
                 (flowshop.bound, flowshop.branching) = (bound, branching);
                 flowshop.order = order;
                 (flowshop.nodes, flowshop.all) = (Nodes::Interval, true);
-                let wanted = search(&flowshop, best).counts;
-                let explorer = &mut *flowshop.explorer();
-                explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
+                let wanted = explore_whole(&flowshop, best).counts;
+                let explorer = &mut *full_explorer(&flowshop);
                 let mut counts = Counts::default();
                 while explorer.size() > 0.0 {
                     counts.add(&explorer.run(1, best).counts);

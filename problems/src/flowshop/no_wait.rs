@@ -75,8 +75,7 @@ mod tests {
     use crate::flowshop::named::named;
     use crate::simd::Level;
     use oorandom::Rand64;
-    use pleach_core::search::explorer::Progress;
-    use pleach_core::search::laws::run_to_end;
+    use pleach_core::search::laws::explore_whole;
     use pleach_core::search::problem::Problem;
     use pleach_core::search::work::Nodes;
 
@@ -134,12 +133,6 @@ mod tests {
         orders(last).into_iter().flat_map(longer).collect()
     }
 
-    fn search(atsp: &Atsp, best: i64) -> Progress {
-        let mut explorer = atsp.explorer();
-        explorer.add_work(&atsp.root().bytes).unwrap();
-        run_to_end(&mut *explorer, best)
-    }
-
     fn atsp(shop: &Shop) -> Atsp {
         let how = (Nodes::Pool, Level::best());
         Atsp::new(tour(shop).unwrap(), Bound::Auto, how, (None, 1), &|| true).unwrap()
@@ -157,7 +150,7 @@ mod tests {
                 makespan
             });
             let best = makespans.min().unwrap();
-            let found = search(&atsp(&shop), best + 1).found.unwrap();
+            let found = explore_whole(&atsp(&shop), best + 1).found.unwrap();
             let order = order_of(&instance.order(&found.solution).unwrap());
             assert_eq!((found.score, simulate(&shop, &order).into()), (best, best), "{shop:?}");
         }
@@ -184,8 +177,8 @@ mod tests {
             ("ta030", 2979),
         ] {
             let atsp = atsp(&Shop::new(named(name).unwrap()));
-            assert_eq!(search(&atsp, best + 1).found.unwrap().score, best, "{name}");
-            assert_eq!(search(&atsp, best).found, None, "{name}");
+            assert_eq!(explore_whole(&atsp, best + 1).found.unwrap().score, best, "{name}");
+            assert_eq!(explore_whole(&atsp, best).found, None, "{name}");
         }
     }
 
@@ -200,9 +193,9 @@ mod tests {
                 let how = (Nodes::Pool, Level::best());
                 let atsp = Atsp::new(instance.clone(), bound, how, (None, 1), &|| true).unwrap();
                 let start = instance.length(atsp.start());
-                let found = search(&atsp, start + 1).found.unwrap();
+                let found = explore_whole(&atsp, start + 1).found.unwrap();
                 assert!(atsp.least_score() <= found.score && found.score <= start);
-                assert_eq!(search(&atsp, found.score).found, None, "{bound} {jobs}");
+                assert_eq!(explore_whole(&atsp, found.score).found, None, "{bound} {jobs}");
                 found.score
             };
             assert_eq!(optimum(Bound::Arborescence), optimum(Bound::Assignment), "{jobs}");

@@ -9,7 +9,9 @@ use crate::simd::Level;
 use oorandom::Rand64;
 use pleach_core::search::depth_first::TreeExplorer;
 use pleach_core::search::explorer::Progress;
-use pleach_core::search::laws::{explorer_law, hostile_law, pack_law, run_to_end};
+use pleach_core::search::laws::{
+    explore_whole, explorer_law, full_explorer, hostile_law, pack_law, run_to_end,
+};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Tree;
 use pleach_core::search::work::{Pool, Reader, Work};
@@ -27,12 +29,6 @@ fn from_optimum(name: &str, branching: Branching, level: Level) -> Flowshop {
 
 fn root(flowshop: &Flowshop) -> Work {
     Problem::root(flowshop)
-}
-
-fn search(flowshop: &Flowshop, best: i64) -> Progress {
-    let mut explorer = flowshop.explorer();
-    explorer.add_work(&root(flowshop).bytes).unwrap();
-    run_to_end(&mut *explorer, best)
 }
 
 /// The same search by the default explorer on the plain tree.
@@ -93,7 +89,7 @@ fn brute_force(instance: &Instance, node: &Node) -> (u32, u64) {
 #[test]
 fn min_branch_trees_are_those_published() {
     let flowshop = from_optimum("ta030", Branching::MinBranch, Level::best());
-    let whole = search(&flowshop, 2178);
+    let whole = explore_whole(&flowshop, 2178);
     assert_eq!(whole.found, None);
     assert_eq!((whole.counts.branched, whole.counts.bounded), (2_415_779, 45_246_962));
 }
@@ -121,7 +117,7 @@ fn forward_trees_are_those_published() {
             }
             let mut flowshop = from_optimum(name, Branching::Forward, level);
             flowshop.bound = bound;
-            let whole = search(&flowshop, flowshop.reference);
+            let whole = explore_whole(&flowshop, flowshop.reference);
             assert_eq!(whole.counts.branched, kept + 1, "{name} {bound} {level}");
         }
     }
@@ -150,10 +146,10 @@ fn optima_agree_with_brute_force_whatever_the_rules() {
                 flowshop.branching = branching;
                 flowshop.bound = bound;
                 flowshop.reference = i64::from(optimum) + below(&mut rng, 3) as i64;
-                let found = search(&flowshop, i64::MAX).found.unwrap();
+                let found = explore_whole(&flowshop, i64::MAX).found.unwrap();
                 assert_eq!(found.score, i64::from(optimum), "case {case}: {instance:?}");
                 assert_eq!(Tree::check(&flowshop, &found.solution), Some(Ok(found.score)));
-                let none = search(&flowshop, found.score);
+                let none = explore_whole(&flowshop, found.score);
                 assert_eq!(none.found, None, "case {case}: {instance:?}");
             }
         }
@@ -168,7 +164,7 @@ fn every_path_explores_the_same_tree() {
         let most = if case % 10 == 0 { 40 } else { 8 };
         let machines = 1 + below(&mut rng, most);
         let instance = random(&mut rng, jobs, machines);
-        let best = search(&Flowshop::new(instance.clone(), Level::best()), i64::MAX);
+        let best = explore_whole(&Flowshop::new(instance.clone(), Level::best()), i64::MAX);
         let best = best.found.unwrap().score;
         for (branching, bound) in rules().filter(|&(_, bound)| bound != Bound::Auto) {
             for level in levels() {
@@ -177,7 +173,7 @@ fn every_path_explores_the_same_tree() {
                 flowshop.bound = bound;
                 flowshop.reference = best;
                 let plain = search_plainly(&flowshop, best);
-                let fast = search(&flowshop, best);
+                let fast = explore_whole(&flowshop, best);
                 assert_eq!(fast.counts, plain.counts, "case {case}: {bound} {branching} {level}");
             }
         }
@@ -227,7 +223,7 @@ fn the_laws_hold_on_every_path() {
         let (jobs, machines) = (10 + below(&mut rng, 3), 5 + below(&mut rng, 4));
         let times = (0..jobs * machines).map(|_| 1 + below(&mut rng, 99) as u32).collect();
         let instance = Instance::new(machines as usize, times).unwrap();
-        let best = search(&Flowshop::new(instance.clone(), Level::best()), i64::MAX);
+        let best = explore_whole(&Flowshop::new(instance.clone(), Level::best()), i64::MAX);
         let best = best.found.unwrap().score;
         for branching in [Branching::Forward, Branching::MinBranch] {
             let with = |level| {
@@ -237,7 +233,7 @@ fn the_laws_hold_on_every_path() {
                 flowshop
             };
             let flowshops: Vec<Flowshop> = levels().map(with).collect();
-            let whole = search(&flowshops[0], best);
+            let whole = explore_whole(&flowshops[0], best);
             shared += u64::from(whole.counts.branched > 100);
             let make = |i: usize| match i {
                 0 => Box::new(TreeExplorer::new(&flowshops[0])) as Box<_>,
@@ -266,7 +262,7 @@ fn all_optimal_schedules_are_counted() {
                 flowshop.all = true;
                 let best = i64::from(optimum) + 1;
                 flowshop.reference = best;
-                let counted = search(&flowshop, best).counts.total;
+                let counted = explore_whole(&flowshop, best).counts.total;
                 assert_eq!(counted, optima.into(), "case {case}: {bound} {branching} {level}");
                 let plainly = search_plainly(&flowshop, best).counts.total;
                 assert_eq!(plainly, optima.into(), "case {case}: {bound} {branching}, plainly");
@@ -285,7 +281,7 @@ fn wide_words_serve_what_narrow_ones_cannot() {
             let instance = Instance::new(4, times).unwrap();
             let (optimum, _) = brute_force(&instance, &Node::default());
             for level in levels() {
-                let found = search(&Flowshop::new(instance.clone(), level), i64::MAX).found;
+                let found = explore_whole(&Flowshop::new(instance.clone(), level), i64::MAX).found;
                 assert_eq!(found.unwrap().score, i64::from(optimum), "{most} {level}");
             }
         }
@@ -299,12 +295,11 @@ fn nodes_left_in_a_hurry_are_explored_later() {
         let mut flowshop = from_optimum("VFR10_10_2", Branching::MinBranch, level);
         flowshop.bound = Bound::Two;
         let best = flowshop.reference;
-        let wanted = search(&flowshop, best).counts;
+        let wanted = explore_whole(&flowshop, best).counts;
         let flowshop = &flowshop;
         let counts = std::thread::scope(|scope| {
             let explorer = scope.spawn(move || {
-                let mut explorer = flowshop.explorer();
-                explorer.add_work(&root(flowshop).bytes).unwrap();
+                let mut explorer = full_explorer(flowshop);
                 let mut all = Progress::default();
                 while explorer.size() > 0.0 {
                     all.add(explorer.run(100, best));
@@ -327,8 +322,7 @@ fn nodes_left_in_a_hurry_are_explored_later() {
 fn hostile_work_is_refused() {
     let flowshop: &'static _ =
         Box::leak(Box::new(from_optimum("ta002", Branching::MinBranch, Level::best())));
-    let mut explorer = flowshop.explorer();
-    explorer.add_work(&root(flowshop).bytes).unwrap();
+    let mut explorer = full_explorer(flowshop);
     explorer.run(3000, i64::MAX);
     let good = explorer.drain();
     hostile_law(&|| flowshop.explorer(), &good.bytes, 2000, 1);

@@ -75,7 +75,7 @@ mod tests {
     use crate::simd::Level;
     use oorandom::Rand64;
     use pleach_core::search::explorer::Explorer;
-    use pleach_core::search::laws::mutate;
+    use pleach_core::search::laws::{full_explorer, mutate};
     use pleach_core::search::problem::Problem;
 
     /// The nodes of some work, without estimates.
@@ -85,8 +85,7 @@ mod tests {
 
     /// Work from the middle of a search, with boards partly explored.
     fn some(queens: &Queens, fuel: u64) -> Work {
-        let mut explorer = queens.explorer();
-        explorer.add_work(&Problem::root(queens).bytes).unwrap();
+        let mut explorer = full_explorer(queens);
         explorer.run(fuel, i64::MAX);
         Explorer::drain(&mut *explorer)
     }

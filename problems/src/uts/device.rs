@@ -72,7 +72,7 @@ mod tests {
     use crate::uts::parameters::Parameters;
     use oorandom::Rand64;
     use pleach_core::search::explorer::Explorer;
-    use pleach_core::search::laws::mutate;
+    use pleach_core::search::laws::{full_explorer, mutate};
     use pleach_core::search::problem::Problem;
 
     fn tree(words: &str) -> Uts {
@@ -85,8 +85,7 @@ mod tests {
 
     /// Work from the middle of a search, with nodes partly explored.
     fn some(uts: &Uts, fuel: u64) -> Work {
-        let mut explorer = uts.explorer();
-        explorer.add_work(&Problem::root(uts).bytes).unwrap();
+        let mut explorer = full_explorer(uts);
         explorer.run(fuel, i64::MAX);
         Explorer::drain(&mut *explorer)
     }

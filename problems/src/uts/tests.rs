@@ -3,7 +3,9 @@
 use super::parameters::{NAMED, Parameters};
 use super::*;
 use oorandom::Rand64;
-use pleach_core::search::laws::{explorer_law, hostile_law, pack_law, run_to_end};
+use pleach_core::search::laws::{
+    explore_whole, explorer_law, full_explorer, hostile_law, pack_law, run_to_end,
+};
 
 fn levels() -> impl Iterator<Item = Level> {
     Level::ALL.into_iter().filter(|level| level.works())
@@ -14,9 +16,7 @@ fn tree(words: &str, level: Level) -> Uts {
 }
 
 fn count(tree: &Uts) -> pleach_core::search::tree::Counts {
-    let mut explorer = tree.explorer();
-    explorer.add_work(&Problem::root(tree).bytes).unwrap();
-    run_to_end(&mut *explorer, i64::MAX).counts
+    explore_whole(tree, i64::MAX).counts
 }
 
 /// Nodes, leaves and depth as published.
@@ -90,8 +90,7 @@ fn nothing_is_lost_on_any_explorer() {
 fn hostile_bytes_are_refused() {
     for level in levels() {
         let tree: &'static Uts = Box::leak(Box::new(tree("T4", level)));
-        let mut explorer = tree.explorer();
-        explorer.add_work(&Problem::root(tree).bytes).unwrap();
+        let mut explorer = full_explorer(tree);
         explorer.run(500, i64::MAX);
         let good = explorer.split(0.5).unwrap();
         hostile_law(&|| tree.explorer(), &good.bytes, 3000, 1);

@@ -3,6 +3,7 @@
 use crate::device::{Use, explore, explore_from};
 use crate::{USUAL, on_cpu, on_cpu_from, uses};
 use oorandom::Rand64;
+use pleach_core::search::laws::full_explorer;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::work::Nodes;
 use pleach_problems::atsp::Atsp;
@@ -134,8 +135,7 @@ fn known_trees_are_counted() {
 fn work_from_the_cpu_is_explored() {
     let atsp = made("crane:11:1");
     let best = on_cpu(&atsp, i64::MAX).found.unwrap().score;
-    let mut explorer = atsp.explorer();
-    explorer.add_work(&Problem::root(&atsp).bytes).unwrap();
+    let mut explorer = full_explorer(&atsp);
     explorer.run(3000, best);
     let work = explorer.drain();
     let wanted = on_cpu_from(&atsp, &work, best).counts;

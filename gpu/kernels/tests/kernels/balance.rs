@@ -4,7 +4,7 @@ use crate::USUAL;
 use crate::device::{Device, Use};
 use pleach_core::search::device::OnDevice;
 use pleach_core::search::explorer::Explorer;
-use pleach_core::search::problem::Problem;
+use pleach_core::search::laws::full_explorer;
 use pleach_kernels::launch::StealRule;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::named::named;
@@ -12,8 +12,7 @@ use pleach_problems::simd::Level;
 
 /// A flowshop's open nodes as words, without duplicates.
 fn nodes(flowshop: &Flowshop) -> Vec<u32> {
-    let mut explorer = flowshop.explorer();
-    explorer.add_work(&Problem::root(flowshop).bytes).unwrap();
+    let mut explorer = full_explorer(flowshop);
     explorer.run(20_000, i64::MAX);
     let mut words = Vec::new();
     flowshop.to_words(&Explorer::drain(&mut *explorer).bytes, &mut words).unwrap();

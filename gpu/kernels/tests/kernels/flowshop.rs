@@ -3,6 +3,7 @@
 use crate::device::{Use, explore};
 use crate::{USUAL, on_cpu, uses};
 use oorandom::Rand64;
+use pleach_core::search::laws::full_explorer;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Tree};
 use pleach_problems::flowshop::Flowshop;
@@ -19,8 +20,7 @@ pub fn random(rng: &mut Rand64, jobs: u64, machines: u64, spread: u64) -> Instan
 
 /// The counts of a whole tree, unless it is too large for the fuel.
 pub fn on_cpu_within(problem: &Flowshop, best: i64, fuel: u64) -> Option<Counts> {
-    let mut explorer = problem.explorer();
-    explorer.add_work(&Problem::root(problem).bytes).unwrap();
+    let mut explorer = full_explorer(problem);
     let progress = explorer.run(fuel, best);
     (explorer.size() == 0.0 && progress.found.is_none()).then_some(progress.counts)
 }

@@ -273,7 +273,7 @@ mod tests {
     use super::super::lanes::Passing;
     use super::super::objective::Objective;
     use super::*;
-    use pleach_core::search::laws::run_to_end;
+    use pleach_core::search::laws::explore_whole;
 
     /// The root used to have no bound of its own, so it was branched however good the bound of all schedules was.
     #[test]
@@ -284,8 +284,6 @@ mod tests {
         let tree = VariantTree::new(variant, Level::Off);
         let (_, value) = tree.start(None, 0, &|| true);
         assert_eq!(value, tree.least_score());
-        let mut explorer = tree.explorer();
-        explorer.add_work(&Problem::root(&tree).bytes).unwrap();
-        assert_eq!(run_to_end(&mut *explorer, value).counts.branched, 0);
+        assert_eq!(explore_whole(&tree, value).counts.branched, 0);
     }
 }
