@@ -1,6 +1,6 @@
 //! `solve flowshop` and `check flowshop` as a user sees them.
 
-use crate::outside::{folder, json, pleach, refused};
+use crate::outside::{folder, fresh, json, pleach, refused};
 use std::fs;
 
 /// A file with this text, as a word of the command line.
@@ -235,8 +235,7 @@ fn a_table_is_solved_and_its_schedule_written() {
         assert!(svg.contains("<title>job B; x on Ofen: 1.25 to 5.25, due 9.00</title>"), "{svg}");
         assert_eq!(json(&words)["decimals"], 2);
     }
-    let saved = folder("flowshop").join("decimals.pleach").display().to_string();
-    let _ = fs::remove_file(&saved);
+    let saved = fresh("flowshop", "decimals.pleach").display().to_string();
     json(&format!("solve flowshop {table} --checkpoint {saved}"));
     assert_eq!(json(&format!("resume {saved} --show"))["settings"]["decimals"], 2);
     for words in [format!("{table} --repeat 3"), format!("{table} {table} --repeat 2")] {

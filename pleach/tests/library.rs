@@ -303,12 +303,10 @@ impl Tree for Strings {
     }
 }
 
-/// A tree whose root waits until another process has joined.
-struct Awaits<'a> {
-    joined: &'a AtomicBool,
-}
+/// Strings of 16 zeros and ones, whose search does something before each node.
+pub struct Watched<'a>(pub &'a (dyn Fn() + Sync));
 
-impl Tree for Awaits<'_> {
+impl Tree for Watched<'_> {
     type Node = u32;
     const GOAL: Goal = Goal::Count;
 
@@ -318,9 +316,8 @@ impl Tree for Awaits<'_> {
 
     fn expand(&self, &depth: &u32, _: Option<i64>, out: &mut Children<'_, Self>) {
         // The tree is sampled by another thread before the search, and nobody joins until that is done.
-        let searches = std::thread::current().name().is_some_and(|name| name.starts_with("pleach"));
-        while searches && !self.joined.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(1));
+        if std::thread::current().name().is_some_and(|name| name.starts_with("pleach")) {
+            (self.0)();
         }
         if depth == 16 {
             return out.count(1);
@@ -335,9 +332,14 @@ fn processes_join_a_search_of_the_library() {
     let key = fresh("library", "join.key");
     let first = Processes::listen("127.0.0.1:0", &key).unwrap();
     let address = first.address().unwrap().to_string();
-    let joined = &AtomicBool::new(false);
+    let joined = AtomicBool::new(false);
+    let wait = || {
+        while !joined.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
     let search = |processes: &Processes| {
-        Solver::new(Awaits { joined }).threads(1).run_across(processes).unwrap()
+        Solver::new(Watched(&wait)).threads(1).run_across(processes).unwrap()
     };
     std::thread::scope(|scope| {
         let whole = scope.spawn(move || {
@@ -363,7 +365,7 @@ fn processes_join_a_search_of_the_library() {
 }
 
 /// Tells a test when its fingerprint is computed: a joiner then knows of the search, and has not begun.
-struct Begins<'a>(Awaits<'a>, &'a (dyn Fn() + Sync));
+struct Begins<'a>(&'a AtomicBool, &'a (dyn Fn() + Sync));
 
 impl Tree for Begins<'_> {
     type Node = u32;
@@ -374,7 +376,7 @@ impl Tree for Begins<'_> {
     }
 
     fn expand(&self, depth: &u32, _: Option<i64>, out: &mut Children<'_, Self>) {
-        while !self.0.joined.load(Ordering::Relaxed) {
+        while !self.0.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(1));
         }
         out.count(u64::from(*depth + 1));
@@ -393,12 +395,12 @@ fn a_joiner_that_memory_has_halted_leaves_without_its_root_when_cancelled() {
     let proxy = Proxy::new(&first.address().unwrap().to_string());
     let joined = &AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let tree = Begins(Awaits { joined }, &|| {});
+        let tree = Begins(joined, &|| {});
         let whole = scope.spawn(move || Solver::new(tree).threads(1).run_across(&first).unwrap());
         let second = Processes::join(&*proxy.address, &key).unwrap();
         let (cancel, mut memory) = (Cancel::default(), Vec::new());
         let lose = || proxy.close();
-        let part = Solver::new(Begins(Awaits { joined }, &lose))
+        let part = Solver::new(Begins(joined, &lose))
             .threads(1)
             .memory(1)
             .cancel(&cancel)

@@ -1,8 +1,7 @@
 //! Trees of a user's own that are not as they should be, and what the engine makes of them.
 
-use crate::outside::folder;
+use crate::outside::fresh;
 use pleach::{Children, Goal, RunError, Solver, Status, Tree};
-use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -49,8 +48,7 @@ fn a_wrong_solution_of_layers_is_not_shown() {
 
 #[test]
 fn a_wrong_solution_is_neither_shown_nor_saved() {
-    let file = folder("misuse").join("liar.pleach");
-    let _ = fs::remove_file(&file);
+    let file = fresh("misuse", "liar.pleach");
     let wrong = AtomicBool::new(false);
     let liar = Liar { keys: false };
     let solver = Solver::new(liar).threads(2).checkpoint(&file, Duration::from_secs(60));
@@ -225,8 +223,7 @@ impl Tree for Numbered {
 /// A fingerprint of 0 used to pass for any tree.
 #[test]
 fn a_search_with_a_fingerprint_of_0_is_not_resumed_as_another() {
-    let file = folder("misuse").join("numbered.pleach");
-    let _ = fs::remove_file(&file);
+    let file = fresh("misuse", "numbered.pleach");
     let first = Solver::new(Numbered(0))
         .threads(1)
         .node_limit(1000)
@@ -262,8 +259,7 @@ impl<const ANY: bool> Tree for Numbers<ANY> {
 /// The first solution used to become the optimum, with proof: nothing was left to explore.
 #[test]
 fn a_search_for_any_solution_is_not_resumed_as_one_for_the_best() {
-    let file = folder("misuse").join("numbers.pleach");
-    let _ = fs::remove_file(&file);
+    let file = fresh("misuse", "numbers.pleach");
     let found = Solver::new(Numbers::<true>).checkpoint(&file, Duration::from_secs(9)).run();
     assert_eq!(found.unwrap().status, Status::Found);
     let best = Solver::new(Numbers::<false>).resume(&file).and_then(Solver::run);

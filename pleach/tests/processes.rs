@@ -1,12 +1,10 @@
 //! Processes share loops and searches through the library, whatever the others send or do.
 
 use crate::cluster::proxy::Proxy;
+use crate::library::Watched;
 use crate::outside::{folder, fresh};
 use pleach::flowshop::{self, Bound};
-use pleach::{
-    Best, Cancel, Checkpoint, Children, Goal, Search, Settings, SharedReport, Solver, Status, Stop,
-    Tree,
-};
+use pleach::{Best, Cancel, Checkpoint, Search, Settings, SharedReport, Solver, Status, Stop};
 use pleach::{Each, Malformed, Pack, Processes, Reader, RunError};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -130,55 +128,30 @@ fn the_second_of_two_searches_is_resumed_by_several_processes() {
     });
 }
 
-/// A tree that the first process searches slowly until another one has work of it, which then does something.
-struct Taken<'a> {
-    taken: &'a AtomicBool,
-    then: Option<&'a (dyn Fn() + Sync)>,
-}
-
-impl Tree for Taken<'_> {
-    type Node = u32;
-    const GOAL: Goal = Goal::Count;
-
-    fn root(&self) -> u32 {
-        0
-    }
-
-    fn expand(&self, &depth: &u32, _: Option<i64>, out: &mut Children<'_, Self>) {
-        // The tree is sampled by another thread before the search.
-        let searches = std::thread::current().name().is_some_and(|name| name.starts_with("pleach"));
-        match self.then {
-            Some(then) if searches && !self.taken.swap(true, Ordering::Relaxed) => then(),
-            None if searches && !self.taken.load(Ordering::Relaxed) => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            _ => {}
-        }
-        if depth == 16 {
-            return out.count(1);
-        }
-        out.child(depth + 1);
-        out.child(depth + 1);
-    }
-
-    fn fingerprint(&self) -> Option<u64> {
-        Some(1)
-    }
-}
-
 /// It used to wait for its root for as long as its patience lasted, although it was cancelled.
 #[test]
 fn a_joiner_that_holds_work_leaves_without_its_root_when_cancelled() {
     let key = fresh("processes", "held.key");
     let first = Processes::listen("127.0.0.1:0", &key).unwrap();
     let proxy = Proxy::new(&first.address().unwrap().to_string());
-    let taken = &AtomicBool::new(false);
+    // The first process searches slowly until the other one has work, which then loses its root.
+    let taken = AtomicBool::new(false);
+    let slowly = || {
+        if !taken.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let lose = || {
+        if !taken.swap(true, Ordering::Relaxed) {
+            proxy.close();
+        }
+    };
     std::thread::scope(|scope| {
-        let tree = Taken { taken, then: None };
+        let tree = Watched(&slowly);
         let whole = scope.spawn(move || Solver::new(tree).threads(1).run_across(&first).unwrap());
         let second = Processes::join(&*proxy.address, &key).unwrap();
-        let (cancel, lose) = (Cancel::default(), || proxy.close());
-        let part = Solver::new(Taken { taken, then: Some(&lose) })
+        let cancel = Cancel::default();
+        let part = Solver::new(Watched(&lose))
             .threads(1)
             .cancel(&cancel)
             .on_progress(|progress| {

@@ -1,7 +1,7 @@
 //! Limits and signals: every phase of a command ends in order, and saves what is worth saving.
 #![cfg(target_os = "linux")]
 
-use crate::outside::{end_of, example, folder, guarded, json, pleach, refused, until};
+use crate::outside::{end_of, example, folder, fresh, guarded, json, pleach, refused, until};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -103,8 +103,7 @@ impl Drop for Running {
 
 /// A pipe that nobody writes to, so that reading it never ends.
 fn silent_pipe(name: &str) -> PathBuf {
-    let path = folder("stopping").join(name);
-    let _ = fs::remove_file(&path);
+    let path = fresh("stopping", name);
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
     path
 }
@@ -204,8 +203,7 @@ fn an_ignored_signal_stays_ignored() {
 /// The signal used to end the process, and to lose everything since the last save.
 #[test]
 fn a_request_saves_the_search_which_continues() {
-    let path = folder("stopping").join("saved.pleach");
-    let _ = fs::remove_file(&path);
+    let path = fresh("stopping", "saved.pleach");
     let file = path.display();
     let mut running =
         Running::new(&format!("count uts T1XXL --quiet --every 1h --checkpoint {file}"));
@@ -301,8 +299,7 @@ fn outputs_go_to_files_and_streams_but_not_to_a_dash() {
 
 #[test]
 fn metrics_are_written_as_prometheus_reads_them() {
-    let path = folder("stopping").join("pleach.prom");
-    let _ = fs::remove_file(&path);
+    let path = fresh("stopping", "pleach.prom");
     assert!(pleach(&format!("count queens 12 --metrics {}", path.display())).status.success());
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains("# TYPE pleach_nodes_total counter\npleach_nodes_total "), "{text}");
@@ -315,8 +312,7 @@ fn metrics_are_written_as_prometheus_reads_them() {
 /// An infinite tree used to end the process when memory ran out.
 #[test]
 fn a_search_ends_in_order_when_memory_runs_out() {
-    let path = folder("stopping").join("endless.pleach");
-    let _ = fs::remove_file(&path);
+    let path = fresh("stopping", "endless.pleach");
     let file = path.display();
     let endless = "count uts type=binomial,b0=4,q=1,m=4 --node-limit 1000000000000 --quiet";
     for more in ["--memory 64M".to_string(), format!("--memory 96M --checkpoint {file}")] {
@@ -360,8 +356,7 @@ fn a_best_first_search_goes_deep_when_memory_is_short() {
 /// With standard output closed, a result used to be lost with exit code 0.
 #[test]
 fn a_result_that_cannot_be_printed_is_a_failure() {
-    let plan = folder("stopping").join("unprinted.txt");
-    let _ = fs::remove_file(&plan);
+    let plan = fresh("stopping", "unprinted.txt");
     let script = format!("exec $PLEACH solve queens 8 --solution {} >&-", plan.display());
     let output = Running::shell(&script).end();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -411,8 +406,7 @@ fn a_start_solution_is_checked() {
 /// A file of another program used to be read as this program's own, and the error blamed a flag.
 #[test]
 fn a_checkpoint_knows_its_program() {
-    let path = folder("stopping").join("walks.pleach");
-    let _ = fs::remove_file(&path);
+    let path = fresh("stopping", "walks.pleach");
     let file = path.to_str().unwrap();
     let words = ["25", "--node-limit", "1000", "--checkpoint", file, "--pace", "1000000"];
     assert_eq!(example("walks", &words).status.code(), Some(3));
@@ -423,8 +417,7 @@ fn a_checkpoint_knows_its_program() {
     refused(&format!("resume {file}"), "it holds a search of 'walks'");
     let again = example("walks", &["16", "17"]);
     assert_eq!(again.status.code(), Some(2), "{again:?}");
-    let file = folder("stopping").join("paced.pleach");
-    let _ = fs::remove_file(&file);
+    let file = fresh("stopping", "paced.pleach");
     let file = file.display();
     pleach(&format!("count queens 12 --node-limit 1000 --pace 100000 --checkpoint {file}"));
     let resumed = pleach(&format!("resume {file} --node-limit 1000"));
@@ -435,8 +428,7 @@ fn a_checkpoint_knows_its_program() {
 /// It used to report nothing, so that a service took a job for done without its best solution.
 #[test]
 fn a_resumed_search_whose_time_is_over_reports_what_its_file_holds() {
-    let path = folder("stopping").join("tour.pleach");
-    let _ = fs::remove_file(&path);
+    let path = fresh("stopping", "tour.pleach");
     let file = path.display();
     let words = format!("solve atsp crane:400:1 --threads 1 --checkpoint {file}");
     let first = json(&format!("{words} --node-limit 1"));
