@@ -64,6 +64,14 @@ pub fn full_explorer(problem: &dyn Problem) -> Box<dyn Explorer + '_> {
     explorer
 }
 
+/// The open work of a problem from the middle of a search.
+#[must_use]
+pub fn open_work_after(problem: &dyn Problem, fuel: u64) -> Work {
+    let mut explorer = full_explorer(problem);
+    explorer.run(fuel, i64::MAX);
+    explorer.drain()
+}
+
 /// Explores all work of a problem.
 #[must_use]
 pub fn explore_whole(problem: &dyn Problem, best: i64) -> Progress {

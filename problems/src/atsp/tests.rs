@@ -9,7 +9,7 @@ use node::Node;
 use oorandom::Rand64;
 use pleach_core::search::explorer::Progress;
 use pleach_core::search::laws::{
-    explore_whole, explorer_law, full_explorer, hostile_law, pack_law, run_to_end,
+    explore_whole, explorer_law, full_explorer, hostile_law, open_work_after, pack_law, run_to_end,
 };
 use pleach_core::search::work::Reader;
 use std::cell::Cell;
@@ -173,9 +173,7 @@ fn the_laws_hold() {
             for seed in 0..30 {
                 explorer_law(&|_| atsp.explorer(), &atsp.root(), best, &whole, seed);
             }
-            let mut explorer = full_explorer(atsp);
-            explorer.run(20, i64::MAX);
-            let good = explorer.drain();
+            let good = open_work_after(atsp, 20);
             hostile_law(&|| atsp.explorer(), &good.bytes, 3000, 1);
         }
     }

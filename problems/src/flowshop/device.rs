@@ -194,8 +194,7 @@ mod tests {
     use super::*;
     use crate::simd::Level;
     use oorandom::Rand64;
-    use pleach_core::search::explorer::Explorer;
-    use pleach_core::search::laws::{full_explorer, mutate};
+    use pleach_core::search::laws::{mutate, open_work_after};
     use pleach_core::search::problem::Problem;
 
     fn nodes(flowshop: &Flowshop, work: &[u8]) -> Vec<(i64, Node)> {
@@ -203,19 +202,12 @@ mod tests {
         pool.into_entries().into_iter().map(|entry| (entry.bound, entry.node)).collect()
     }
 
-    /// Work from the middle of a search.
-    fn some(flowshop: &Flowshop, fuel: u64) -> Work {
-        let mut explorer = full_explorer(flowshop);
-        explorer.run(fuel, i64::MAX);
-        Explorer::drain(&mut *explorer)
-    }
-
     #[test]
     fn schedules_come_back_as_they_went() {
         for name in ["VFR10_5_1", "ta001", "ta031", "ta056"] {
             let flowshop = Flowshop::new(named(name).unwrap(), Level::best());
             for fuel in [0, 1, 20_000] {
-                let work = some(&flowshop, fuel);
+                let work = open_work_after(&flowshop, fuel);
                 let mut words = Vec::new();
                 flowshop.to_words(&work.bytes, &mut words).unwrap();
                 let back = flowshop.to_work(&words);
@@ -250,7 +242,7 @@ mod tests {
     #[test]
     fn hostile_schedules_are_refused() {
         let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
-        let good = some(&flowshop, 3000).bytes;
+        let good = open_work_after(&flowshop, 3000).bytes;
         let mut rng = Rand64::new(2);
         let mut refused = 0;
         for _ in 0..2000 {

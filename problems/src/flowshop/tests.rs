@@ -10,7 +10,7 @@ use oorandom::Rand64;
 use pleach_core::search::depth_first::TreeExplorer;
 use pleach_core::search::explorer::Progress;
 use pleach_core::search::laws::{
-    explore_whole, explorer_law, full_explorer, hostile_law, pack_law, run_to_end,
+    explore_whole, explorer_law, full_explorer, hostile_law, open_work_after, pack_law, run_to_end,
 };
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Tree;
@@ -322,9 +322,7 @@ fn nodes_left_in_a_hurry_are_explored_later() {
 fn hostile_work_is_refused() {
     let flowshop: &'static _ =
         Box::leak(Box::new(from_optimum("ta002", Branching::MinBranch, Level::best())));
-    let mut explorer = full_explorer(flowshop);
-    explorer.run(3000, i64::MAX);
-    let good = explorer.drain();
+    let good = open_work_after(flowshop, 3000);
     hostile_law(&|| flowshop.explorer(), &good.bytes, 2000, 1);
 }
 

@@ -74,8 +74,7 @@ mod tests {
     use super::*;
     use crate::simd::Level;
     use oorandom::Rand64;
-    use pleach_core::search::explorer::Explorer;
-    use pleach_core::search::laws::{full_explorer, mutate};
+    use pleach_core::search::laws::{mutate, open_work_after};
     use pleach_core::search::problem::Problem;
 
     /// The nodes of some work, without estimates.
@@ -83,19 +82,12 @@ mod tests {
         read(queens, work).unwrap().into_entries().into_iter().map(|entry| entry.node).collect()
     }
 
-    /// Work from the middle of a search, with boards partly explored.
-    fn some(queens: &Queens, fuel: u64) -> Work {
-        let mut explorer = full_explorer(queens);
-        explorer.run(fuel, i64::MAX);
-        Explorer::drain(&mut *explorer)
-    }
-
     #[test]
     fn boards_come_back_as_they_went() {
         for n in [1, 2, 5, 12, 31] {
             let queens = Queens::new(n, Level::best()).unwrap();
             for fuel in [0, 1, 7, 3000] {
-                let work = some(&queens, fuel);
+                let work = open_work_after(&queens, fuel);
                 let mut words = Vec::new();
                 queens.to_words(&work.bytes, &mut words).unwrap();
                 let back = queens.to_work(&words);
@@ -108,7 +100,7 @@ mod tests {
     #[test]
     fn hostile_boards_are_refused() {
         let queens = Queens::new(12, Level::Off).unwrap();
-        let good = some(&queens, 500).bytes;
+        let good = open_work_after(&queens, 500).bytes;
         let mut rng = Rand64::new(1);
         for _ in 0..2000 {
             let bytes = mutate(&good, &mut rng);

@@ -71,8 +71,7 @@ mod tests {
     use crate::simd::Level;
     use crate::uts::parameters::Parameters;
     use oorandom::Rand64;
-    use pleach_core::search::explorer::Explorer;
-    use pleach_core::search::laws::{full_explorer, mutate};
+    use pleach_core::search::laws::{mutate, open_work_after};
     use pleach_core::search::problem::Problem;
 
     fn tree(words: &str) -> Uts {
@@ -83,19 +82,12 @@ mod tests {
         read(uts, work).unwrap().into_entries().into_iter().map(|entry| entry.node).collect()
     }
 
-    /// Work from the middle of a search, with nodes partly explored.
-    fn some(uts: &Uts, fuel: u64) -> Work {
-        let mut explorer = full_explorer(uts);
-        explorer.run(fuel, i64::MAX);
-        Explorer::drain(&mut *explorer)
-    }
-
     #[test]
     fn nodes_come_back_as_they_went() {
         for words in ["T1", "T3", "T4"] {
             let uts = tree(words);
             for fuel in [0, 1, 10_000] {
-                let work = some(&uts, fuel);
+                let work = open_work_after(&uts, fuel);
                 let mut words = Vec::new();
                 uts.to_words(&work.bytes, &mut words).unwrap();
                 let back = uts.to_work(&words);
@@ -108,7 +100,7 @@ mod tests {
     #[test]
     fn hostile_nodes_are_refused() {
         let uts = tree("T3");
-        let good = some(&uts, 3000).bytes;
+        let good = open_work_after(&uts, 3000).bytes;
         let mut rng = Rand64::new(3);
         for _ in 0..500 {
             let bytes = mutate(&good, &mut rng);
