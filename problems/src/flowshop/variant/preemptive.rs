@@ -124,15 +124,9 @@ mod tests {
     use super::super::super::instance::Instance;
     use super::super::super::shop::Shop;
     use super::super::lanes::Passing;
+    use super::super::remaining::tests::shop;
     use super::super::remaining::{Orders, whole_bound};
     use super::*;
-
-    fn shop(machines: usize, times: &[u32], releases: &[u32], due: &[u32]) -> Shop {
-        let mut shop = Shop::new(Instance::new(machines, times.to_vec()).unwrap());
-        shop.releases = Some(releases.to_vec());
-        shop.due = Some(due.to_vec());
-        shop
-    }
 
     /// On the second machine, the jobs arrive at 1, 6 and 7 and take 3 each, so the third one has to wait.
     #[test]

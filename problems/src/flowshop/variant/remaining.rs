@@ -412,13 +412,13 @@ pub(super) fn whole_bound<N: Number>(variant: &Variant, orders: &Orders<N>) -> i
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::super::instance::Instance;
     use super::super::super::shop::Shop;
     use super::super::lanes::Passing;
     use super::*;
 
-    fn shop(machines: usize, times: &[u32], releases: &[u32], due: &[u32]) -> Shop {
+    pub fn shop(machines: usize, times: &[u32], releases: &[u32], due: &[u32]) -> Shop {
         let mut shop = Shop::new(Instance::new(machines, times.to_vec()).unwrap());
         shop.releases = Some(releases.to_vec());
         shop.due = Some(due.to_vec());
