@@ -1,9 +1,8 @@
 //! Devices that open while the search already runs: nothing is lost or done twice, whenever they come.
 
-use crate::gpu::spec;
+use crate::gpu::{spec, whole};
 use pleach_core::search::laws::explore_whole;
 use pleach_core::search::problem::Problem;
-use pleach_core::search::tree::Counts;
 use pleach_gpu::DeviceSet;
 use pleach_gpu::pending::PendingDevice;
 use pleach_gpu::pending_executor::PendingExecutor;
@@ -19,11 +18,6 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
-
-/// The counts of a whole search on the CPU, from a value to beat.
-fn wanted(problem: &dyn Problem, best: i64) -> Counts {
-    explore_whole(problem, best).counts
-}
 
 /// The report and warnings of a worker whose device comes after this many stretches of few nodes.
 fn comes_after(
@@ -75,7 +69,7 @@ fn counts_are_exact_whenever_a_device_comes() {
         (&flowshop, best, "explore", "emulated:mode=explore"),
         (&flowshop, best, "evaluate", "emulated:mode=evaluate:pool=3"),
     ] {
-        let wanted = wanted(problem, best);
+        let wanted = whole(problem, best);
         for stretches in [0, 1, 2, 7, 30, 10_000] {
             let (report, said) = comes_after(stretches, &format!("{words}:late=2"), problem, best);
             assert_eq!(report.counts, wanted, "{words} after {stretches}");
@@ -113,7 +107,7 @@ fn from_pool(pool: &Arc<DevicePool>, threads: u32, device: &str) -> Settings {
 #[test]
 fn a_run_counts_exactly_while_its_device_comes() {
     let queens = Queens::new(11, Level::best()).unwrap();
-    let wanted = wanted(&queens, i64::MAX);
+    let wanted = whole(&queens, i64::MAX);
     let mut shared = 0;
     for late in [1, 2, 3, 5, 8, 13, 21] {
         for fail in ["", ":fail=0", ":fail=1", ":fail=4"] {
@@ -141,7 +135,7 @@ fn no_search_waits_at_its_end_for_a_device() {
     let pool = WorkerPool::default();
     let hour = settings(1, "emulated:late=3600000");
     let outcome = pool.run(&tiny, &hour, &mut |_| ControlFlow::Continue(())).unwrap();
-    assert_eq!((outcome.counts, outcome.stop), (wanted(&tiny, i64::MAX), None));
+    assert_eq!((outcome.counts, outcome.stop), (whole(&tiny, i64::MAX), None));
     assert_eq!(outcome.workers[1].opened_s, None);
     let stopped = pool.run(&large, &hour, &mut |_| ControlFlow::Break(())).unwrap();
     assert!(stopped.stop.is_some() && stopped.open > 0.0);
@@ -150,7 +144,7 @@ fn no_search_waits_at_its_end_for_a_device() {
 #[test]
 fn a_device_that_comes_too_late_serves_the_next_run() {
     let queens = Queens::new(6, Level::best()).unwrap();
-    let wanted = wanted(&queens, i64::MAX);
+    let wanted = whole(&queens, i64::MAX);
     let (pool, devices) = (WorkerPool::default(), Arc::default());
     let go = |threads| {
         let settings = from_pool(&devices, threads, "emulated:late=100");
