@@ -95,6 +95,7 @@ fn whatever_happens_every_unit_is_done_once_and_every_peer_ends() {
             "overlay:share=subtree-power",
             "dynamic:cutoff=1,coordinator=yes",
             "static:cutoff=1,coordinator=yes",
+            "dynamic:cutoff=1,second_cutoff=3,coordinator=yes",
             "hierarchical-master-worker:depth=2/4",
             "hierarchical-master-worker:depth=auto",
         ];

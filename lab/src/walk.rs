@@ -77,6 +77,7 @@ mod tests {
                 "hierarchical-master-worker:depth=2",
                 "hierarchical-master-worker:depth=auto/2",
                 "dynamic:cutoff=1,coordinator=yes",
+                "dynamic:cutoff=1,second_cutoff=3,coordinator=yes",
             ];
             let preset = presets[chance.choose(presets.len() as u32) as usize];
             let preset = Policy::parse(preset).unwrap();

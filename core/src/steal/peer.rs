@@ -84,6 +84,7 @@ impl Peer {
     #[must_use]
     pub fn new(me: PeerId, tree: &PeerTree, policy: Policy) -> Self {
         let place = TreePlace::new(me, tree);
+        let policy = policy.of_peer(me, tree.peers());
         let mut peer = Self {
             me,
             peers: tree.peers(),
@@ -282,8 +283,7 @@ impl Peer {
         self.rejoin_counter(actions);
         let parked = self.asking.on_work(self.me, &self.place, &self.policy);
         parked.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
-        self.served.clear();
-        self.asked_again.drain(..).for_each(|thief| self.thieves.add(thief));
+        self.divide_again();
         self.serve_waiting(size, actions);
     }
 

@@ -137,6 +137,25 @@ fn every_preset_ends_correctly() {
     every_preset("waves");
 }
 
+/// Peer 1 divides what peer 0 gives between all others.
+#[test]
+fn a_pool_that_is_divided_twice_ends_correctly() {
+    for words in
+        ["dynamic:share=chunk/2,cutoff=1,second_cutoff=3", "static:cutoff=1,second_cutoff=2"]
+    {
+        for end in ["waves", "counter"] {
+            let words = format!("{words},coordinator=yes,end={end}");
+            for (peers, units, snapshots) in [(3, 3, 1), (4, 2, 0)] {
+                let mut model = SetModel::new(peers, units, timeless(&words));
+                model.state.cuts.left = snapshots;
+                let seen = explore(model);
+                println!("{words}, {peers} peers x {units} units: {seen:?}");
+                assert!(seen.unwrap().ends > 0);
+            }
+        }
+    }
+}
+
 /// Waves start when all children of the root wait for work.
 #[test]
 fn overlays_end_correctly_with_upward_requests() {

@@ -3,9 +3,10 @@
 use super::{Asking, Context, Next};
 
 impl Asking {
-    /// Waits at peer 0.
-    pub(super) fn at_peer_0(&self, context: &Context<'_>) -> Next {
-        self.wait_at((context.me > 0).then_some(0).into_iter())
+    /// Waits at peer 0, or at the peer that divides what peer 0 gives.
+    pub(super) fn at_the_center(&self, context: &Context<'_>) -> Next {
+        let divider = context.policy.divider(context.peers).filter(|&divider| divider < context.me);
+        self.wait_at((context.me > 0).then_some(divider.unwrap_or(0)).into_iter())
     }
 
     /// Waits at the parent, and at the next inner peer on the same level.

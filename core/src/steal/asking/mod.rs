@@ -158,7 +158,7 @@ impl Asking {
             Victim::Ring => self.in_a_ring(context),
             Victim::Lifelines => self.lifelines(context, chooser),
             Victim::Overlay { bridges } => self.overlay(context, bridges, chooser),
-            Victim::Master | Victim::Broker | Victim::Late => self.at_peer_0(context),
+            Victim::Master | Victim::Broker | Victim::Late => self.at_the_center(context),
             Victim::Parent { siblings } => self.parent(context, siblings),
         };
         let next = match next {

@@ -1,5 +1,5 @@
-//! How far down a worker explores before its peer gives or waits: to a cutoff, to the depth of its level, or until its
-//! pool of open nodes is large enough.
+//! How far down a worker explores before its peer gives or waits: to a cutoff or a second one, to the depth of its level,
+//! or until its pool of open nodes is large enough.
 
 use super::super::message::Action;
 use super::Peer;
@@ -19,8 +19,11 @@ impl Peer {
         self.policy.has_masters() && self.place.size() > 1
     }
 
-    /// Begins to explore from the top of what has arrived, at a master.
+    /// Begins to explore from the top of what has arrived, at a master and at the peer that divides the pool again.
     pub(super) fn begin_at_top(&mut self) {
+        if self.divides() {
+            self.down_to = self.policy.second_cutoff;
+        }
         if !self.is_master() {
             return;
         }

@@ -6,6 +6,7 @@ use super::super::share::ShareContext;
 use super::super::thieves::Thief;
 use super::super::ticket::{PeerId, Ticket};
 use super::{Peer, send};
+use std::ops::Range;
 
 /// The largest share that leaves the giver something.
 const PART: f64 = 1.0 - f64::EPSILON;
@@ -22,13 +23,28 @@ impl Peer {
     /// Whether this peer gives away all its work, to the last node, and explores none of it.
     #[must_use]
     pub fn coordinates(&self) -> bool {
-        self.policy.coordinator && self.me == 0 && self.peers > 1
+        self.policy.coordinator && (self.me == 0 || self.divides()) && self.peers > 1
+    }
+
+    /// Whether this peer divides what peer 0 gives between all other peers.
+    pub(super) fn divides(&self) -> bool {
+        self.policy.divider(self.peers) == Some(self.me)
+    }
+
+    /// The peers that get a part, where this one divides its work between all.
+    fn takers(&self) -> Range<PeerId> {
+        match self.policy.divider(self.peers) {
+            Some(divider) if self.me < divider => divider..divider + 1,
+            // A coordinator has no part itself.
+            _ if self.coordinates() => self.me + 1..self.peers,
+            _ => 0..self.peers,
+        }
     }
 
     /// Whether this much work suffices to give some of it, and is deep enough.
     fn can_give(&self, size: f64) -> bool {
         let enough = self.can_divide(size) || self.coordinates() && size >= 1.0;
-        self.policy.gives(self.me) && self.down_to.is_none() && enough
+        self.policy.gives(self.me, self.peers) && self.down_to.is_none() && enough
     }
 
     /// Whether this much work may be divided.
@@ -49,7 +65,7 @@ impl Peer {
         } else if self.can_give(size) {
             self.thieves.remove(thief.peer);
             self.give_share(&thief, size, actions);
-        } else if thief.waits || self.policy.gives(self.me) && size > 0.0 {
+        } else if thief.waits || self.policy.gives(self.me, self.peers) && size > 0.0 {
             // Work that is too small now often suffices after the next step.
             if !self.is(Mutant::ForgetsParked) {
                 self.thieves.add(thief);
@@ -69,10 +85,17 @@ impl Peer {
 
     /// Divides again what a coordinator has left once all others have had their part of it.
     pub(super) fn begin_next_round(&mut self) {
-        if self.coordinates() && self.asked_again.len() as u32 + 1 >= self.present() {
-            self.served.clear();
-            self.asked_again.drain(..).for_each(|thief| self.thieves.add(thief));
+        let all = || self.takers().len().saturating_sub(self.gone.len());
+        let takers = self.others.as_ref().map_or_else(all, Vec::len);
+        if self.coordinates() && self.asked_again.len() >= takers {
+            self.divide_again();
         }
+    }
+
+    /// Divides its work between all peers, those that have had their part of earlier work, too.
+    pub(super) fn divide_again(&mut self) {
+        self.served.clear();
+        self.asked_again.drain(..).for_each(|thief| self.thieves.add(thief));
     }
 
     /// Serves one waiting thief, if there is enough work. Otherwise refuses the thieves that do not wait.
@@ -109,8 +132,8 @@ impl Peer {
             place: &self.place,
             size,
             part: if self.policy.share.is_once() { self.part_of(thief.peer) } else { 1.0 },
-            // All places count, since others may come, but a coordinator has no part itself.
-            peers: self.peers - u32::from(self.coordinates()),
+            // All places count, since others may come.
+            peers: self.takers().len() as u32,
             unserved: self.unserved,
             grains: &self.policy.grains,
         }
@@ -118,22 +141,14 @@ impl Peer {
 
     /// A peer's part of what is left, where each peer gets one part of the whole.
     fn part_of(&self, peer: PeerId) -> f64 {
+        let takers = self.takers();
         if self.policy.weights.is_empty() {
-            let parts = self.peers - u32::from(self.coordinates());
-            return 1.0 / f64::from(parts.saturating_sub(self.served.len() as u32).max(1));
+            return 1.0 / takers.len().saturating_sub(self.served.len()).max(1) as f64;
         }
         let weight = |peer| self.policy.fixed_power(peer).map_or(1, |power| power.0);
-        // A coordinator has no part itself.
-        let without = self.served.iter().copied().chain(self.coordinates().then_some(self.me));
-        let all: u64 = (0..self.peers).map(weight).sum();
-        let left = all.saturating_sub(without.map(weight).sum());
+        let all: u64 = takers.map(weight).sum();
+        let left = all.saturating_sub(self.served.iter().copied().map(weight).sum());
         weight(peer) as f64 / left.max(weight(peer)) as f64
-    }
-
-    /// The number of peers that are present, including this one.
-    fn present(&self) -> u32 {
-        let others = self.others.as_ref();
-        others.map_or(self.peers - self.gone.len() as u32, |others| others.len() as u32 + 1)
     }
 
     pub(in super::super) fn give_share(
@@ -212,6 +227,50 @@ mod tests {
                 let message = Message::Ask { power: Power(0), workers: 0, waits: true };
                 let (_, share) = given(&mut root, Event::Message { from, message }).unwrap();
                 assert_eq!(share, Fraction::from(part), "{words}, to {from}");
+            }
+        }
+    }
+
+    /// Passes an event to a peer without work. Returns whom it asks.
+    fn asked(peer: &mut Peer) -> Option<PeerId> {
+        let (mut chooser, mut actions) = (SeededChooser::new(1, 0), Vec::new());
+        let stepped = Event::Stepped { nodes: 0, busy_ns: 0 };
+        peer.handle_event(stepped, 0, 0.0, &mut chooser, &mut actions);
+        actions.into_iter().find_map(|action| match action {
+            Action::Send { to, message: Message::Ask { .. } } => Some(to),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn one_peer_divides_what_the_first_one_gives() {
+        let message = Message::Ask { power: Power(0), workers: 0, waits: true };
+        let ask = |from| Event::Message { from, message };
+        for (words, chunk) in [("dynamic:share=chunk/5,", 5.0 / 100.0), ("static:", 1.0)] {
+            let words = format!("{words}cutoff=1,second_cutoff=3,coordinator=yes");
+            let policy = Policy::parse(&words).unwrap();
+            let tree = |peers| PeerTree::new(peers, policy.tree, 0);
+            let peer = |me, peers| Peer::new(me, &tree(peers), policy.clone());
+            let asks = |me, peers| asked(&mut peer(me, peers));
+            assert_eq!([0, 1, 2, 3].map(|me| asks(me, 4)), [None, Some(0), Some(1), Some(1)]);
+            assert_eq!([0, 1].map(|me| asks(me, 2)), [None, Some(0)]);
+            let mut root = peer(0, 4);
+            assert!(given(&mut root, Event::ReachedDepth { depth: 1 }).is_none());
+            assert_eq!(given(&mut root, ask(1)).unwrap().1, Fraction::from(chunk), "{words}");
+            let mut divider = peer(1, 4);
+            for number in 0..3 {
+                let message = Message::Work { ticket: Ticket { giver: 0, number }, epoch: 0 };
+                assert!(given(&mut divider, Event::Message { from: 0, message }).is_none());
+                assert_eq!(divider.explores_down_to(), Some(3));
+                if number == 0 {
+                    assert!(given(&mut divider, ask(3)).is_none());
+                }
+                // The first thief has asked again since it had its part of the last piece.
+                let (thief, part) = given(&mut divider, Event::ReachedDepth { depth: 3 }).unwrap();
+                assert_eq!((thief.peer, part), (3, Fraction::from(0.5)));
+                let (thief, rest) = given(&mut divider, ask(2)).unwrap();
+                assert_eq!((thief.peer, rest), (2, Fraction::from(1.0)));
+                assert!(given(&mut divider, ask(3)).is_none());
             }
         }
     }

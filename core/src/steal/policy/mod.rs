@@ -104,7 +104,7 @@ pub struct Policy {
     /// The depth to which peer 0 explores before it gives, if only peer 0 gives.
     pub cutoff: Option<u32>,
     /// The depth to which a site explores the work that it receives before it divides it evenly between its workers, where
-    /// one of them coordinates all sites.
+    /// one of them coordinates all sites. In a single process, peer 1 does so with what peer 0 gives, for all other peers.
     pub second_cutoff: Option<u32>,
     /// Whether peer 0, if only peer 0 gives, explores nothing below [`Policy::cutoff`] and gives all its work away.
     pub coordinator: bool,
@@ -196,8 +196,10 @@ impl Policy {
     /// The policy of the sites, for which there are this many places. They may come and go.
     #[must_use]
     pub fn between_sites(&self, places: u32, come_and_go: bool) -> Self {
-        // Leases decide when the search is over, and the root explores down to the cutoff before any peer begins.
-        let mut policy = Self { end: Some(End::Leases), cutoff: None, ..self.clone() };
+        // Leases decide when the search is over, the root explores down to the cutoff before any peer begins, and each
+        // site divides its work itself.
+        let (end, cutoff, second_cutoff) = (Some(End::Leases), None, None);
+        let mut policy = Self { end, cutoff, second_cutoff, ..self.clone() };
         if come_and_go && !policy.follows_the_tree() {
             // Each site has the root as its parent: any other place may be empty.
             policy.tree =
@@ -222,8 +224,21 @@ impl Policy {
         self.victim == Victim::Master && self.share.is_once()
     }
 
-    /// Whether a peer gives work to thieves.
-    pub(super) fn gives(&self, peer: PeerId) -> bool {
-        !matches!(self.victim, Victim::Master | Victim::Late) || peer == 0
+    /// The policy of one of these peers.
+    pub(super) fn of_peer(self, peer: PeerId, peers: u32) -> Self {
+        let share = if self.divider(peers) == Some(peer) { Share::Even } else { self.share };
+        Self { share, ..self }
+    }
+
+    /// The peer that explores what peer 0 gives down to the second cutoff, and divides it between all other peers. It is
+    /// the only one that asks peer 0.
+    pub(super) fn divider(&self, peers: u32) -> Option<PeerId> {
+        (self.coordinator && self.second_cutoff.is_some() && peers > 2).then_some(1)
+    }
+
+    /// Whether one of these peers gives work to thieves.
+    pub(super) fn gives(&self, peer: PeerId, peers: u32) -> bool {
+        let anyone = !matches!(self.victim, Victim::Master | Victim::Late);
+        anyone || peer == 0 || self.divider(peers) == Some(peer)
     }
 }
