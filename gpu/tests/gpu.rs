@@ -212,10 +212,14 @@ fn the_top_of_the_tree_is_explored_once() {
             let mut explorer = on_device(problem, &words);
             explorer.add_work(&problem.root().bytes).unwrap();
             assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
-            let policy = Policy::parse("dynamic:share=chunk/1,cutoff=2,coordinator=yes").unwrap();
-            let settings = Settings { best: Some(best), policy, ..devices(1, &[&words, &words]) };
-            let outcome = go(problem, &settings);
-            assert_eq!(outcome.counts, wanted, "{words}");
+            // A thread gives each node of its pool to one device, or a second one divides it between both.
+            for (threads, more) in [(1, ""), (2, ",second_cutoff=3")] {
+                let policy = format!("dynamic:share=chunk/1,cutoff=2,coordinator=yes{more}");
+                let policy = Policy::parse(&policy).unwrap();
+                let devices = devices(threads, &[&words, &words]);
+                let outcome = go(problem, &Settings { best: Some(best), policy, ..devices });
+                assert_eq!(outcome.counts, wanted, "{words}{more}");
+            }
         }
     }
 }

@@ -49,9 +49,10 @@ impl Failure {
                 RunError::NoValues => Failure::Usage(why.to_string()),
                 RunError::Slab(why) => Failure::Machine(why),
                 RunError::Save { .. } => Failure::Usage(format!("--checkpoint {why}")),
-                RunError::Late | RunError::Cutoff | RunError::SecondCutoff | RunError::Alone => {
-                    Failure::Usage(format!("--balance: {why}"))
-                }
+                RunError::Late
+                | RunError::Cutoff
+                | RunError::SecondCutoff { .. }
+                | RunError::Alone => Failure::Usage(format!("--balance: {why}")),
                 RunError::Load { .. } => Failure::Usage(format!("cannot resume {why}")),
                 RunError::Resume(why) => Failure::Usage(format!("cannot resume: {why}")),
                 RunError::Thread(..)

@@ -300,6 +300,7 @@ fn limits_leave_a_row_with_a_gap() {
 fn a_failed_run_has_a_row_and_is_run_again() {
     let text = "command = 'solve queens'
 instances = [8]
+threads = 2
 [settings]
 fails = '--balance dynamic:cutoff=2,coordinator=yes,second_cutoff=4'
 good = ''

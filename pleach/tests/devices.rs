@@ -116,10 +116,13 @@ fn a_coordinator_explores_the_top_only() {
         "count queens 8 --nodes interval --balance dynamic:cutoff=2",
         "--balance: cutoff and depth need work held as open nodes",
     );
-    refused(
-        "count queens 8 --balance dynamic:cutoff=2,second_cutoff=4,coordinator=yes",
-        "second_cutoff works only with several processes, which may be on one machine; in a single",
-    );
+    for (workers, found) in [
+        ("--threads 2", "(threads: 2, usable devices: 0)"),
+        ("--threads 1 --devices cpu,emulated,emulated", "(threads: 1, usable devices: 2)"),
+    ] {
+        let balance = "dynamic:cutoff=2,second_cutoff=4,coordinator=yes";
+        refused(&format!("count queens 8 {workers} --balance {balance}"), found);
+    }
     refused("count queens 8 --balance dynamic:coordinator=yes", "coordinator=yes needs cutoff=N");
     refused(
         "count queens 8 --nodes interval --devices emulated:second_cutoff=2",
@@ -156,6 +159,34 @@ fn a_coordinator_explores_the_top_only() {
         "count queens 8 --devices emulated:take=each",
         "take=each needs work held as intervals",
     );
+}
+
+/// The first thread makes the pool, and the second one divides it between the other workers.
+#[test]
+fn a_process_divides_the_nodes_of_its_pool() {
+    let devices = "--threads 2 --devices cpu,emulated:inside=none,emulated:inside=none";
+    for workers in ["--threads 4", devices] {
+        for (balance, once) in [
+            ("dynamic:share=chunk/1,cutoff=2,second_cutoff=4", false),
+            ("guided:cutoff=3,second_cutoff=5", true),
+            ("static:cutoff=3,second_cutoff=4", true),
+        ] {
+            let balance = format!("{balance},coordinator=yes");
+            let answer = json(&format!("count queens 10 {workers} --balance {balance}"));
+            let found = (&answer["count"], &answer["nodes"]["branched"]);
+            assert_eq!(found, (&724.into(), &22_764.into()), "{workers}, {balance}");
+            let of = |key: &str| {
+                [0, 1, 2, 3].map(|worker| answer["units"][worker][key].as_u64().unwrap())
+            };
+            let (branched, steals) = (of("branched"), of("steals"));
+            assert!(branched[..2].iter().all(|nodes| (1..2000).contains(nodes)), "{answer}");
+            if once {
+                assert_eq!(steals, [0, 1, 1, 1], "{answer}");
+            } else {
+                assert!(steals[0] == 0 && steals[1] > 2 && steals[2..].iter().all(|&n| n > 1));
+            }
+        }
+    }
 }
 
 #[test]

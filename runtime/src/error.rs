@@ -23,12 +23,17 @@ pub enum RunError {
     /// A problem that is always searched depth first.
     #[error("this problem cannot be searched best first")]
     BestFirst,
-    /// A depth for the work that a process receives, in a search by a single process.
+    /// Too few workers to divide the nodes of a pool in a single process.
     #[error(
-        "second_cutoff works only with several processes, which may be on one machine; in a single \
-         process, devices have an option of that name"
+        "second_cutoff in a single process needs two threads that do not search, and at least one \
+         more worker (threads: {threads}, usable devices: {devices})"
     )]
-    SecondCutoff,
+    SecondCutoff {
+        /// The threads.
+        threads: usize,
+        /// The devices that can be used.
+        devices: usize,
+    },
     /// A policy that a search by several processes does not support.
     #[error("depth, first, and weighted without weights=… work only in a single process")]
     Alone,

@@ -73,11 +73,12 @@ impl WorkerPool {
         if settings.policy.has_depths() && problem.top().is_none() {
             return Err(RunError::Cutoff);
         }
-        if settings.policy.second_cutoff.is_some() {
-            return Err(RunError::SecondCutoff);
-        }
         let Plan { mut workers, warnings } = plan_workers(problem, settings, start)?;
         let n_workers = workers.len() as u32;
+        let threads = workers.iter().filter(|worker| worker.is_thread()).count();
+        if settings.policy.second_cutoff.is_some() && (threads < 2 || n_workers < 3) {
+            return Err(RunError::SecondCutoff { threads, devices: workers.len() - threads });
+        }
         // This process is alone: it takes over what others held when the file was written.
         let before = &initial_state(problem, settings)?
             .flattened()
