@@ -36,8 +36,8 @@ use std::time::Duration;
 ///
 /// An orderly end takes three steps: [`Network::finish`], then polls until [`Arrival::End`], then drop. A site should
 /// write its results before: its launcher may block or end the process once all have finished. For a joiner,
-/// [`Arrival::Lost`] of site 0 is an end too: nothing comes after it. If dropped earlier, the network stops at once and
-/// waits for nobody; the process should then exit with an error, so that a launcher takes the others down.
+/// [`Arrival::Lost`] of site 0 is an end too: nothing arrives after it. If dropped earlier, the network stops at once
+/// and waits for nobody; the process should then exit with an error, so that a launcher takes the others down.
 pub trait Network: Send {
     /// This site.
     fn me(&self) -> Rank;

@@ -34,6 +34,6 @@ pub enum Arrival {
     /// A site is lost for good; over TLS, its place may be given to another process. A site that has lost site 0 over
     /// TLS has lost all others too.
     Lost(Rank),
-    /// All sites have finished, and every message has arrived. Nothing comes after this.
+    /// All sites have finished, and every message has arrived. Nothing arrives after this.
     End,
 }

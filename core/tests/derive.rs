@@ -59,7 +59,7 @@ fn a_variant_that_does_not_exist_is_refused() {
     assert_eq!(read(&[1, 0, 0x80, 0xb0, 0x03]), Err(Malformed::Range));
 }
 
-/// Checks a crate of its own with this text. Returns what the compiler says.
+/// Compiles this text as a separate crate. Returns what the compiler says.
 fn check(name: &str, text: &str) -> Result<(), String> {
     let core = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -68,7 +68,7 @@ struct DeviceBatch {
     since: Instant,
 }
 
-/// The number of slots, and the most parents in each.
+/// The number of slots, and the maximum number of parents in each.
 fn room(layout: &Layout, spec: &Spec) -> (usize, usize) {
     let slots = spec.rmax.unwrap_or(SLOTS) as usize;
     let each = 1 + layout.words + layout.width;

@@ -175,7 +175,7 @@ impl<'p> DeviceExplorer<'p> {
         let inside = self.inside;
         // If nobody helps idle explorers, they are no reason to stop.
         let trigger = if inside == Inside::None { u32::MAX } else { self.tune.trigger() };
-        // In shorter rounds nobody looks whether others wait.
+        // In shorter rounds, no explorer checks whether others wait.
         let giving = self.tune.gives() && budget > LOOK_EVERY;
         let round = Round { best, explorers, budget, trigger, giving, inside };
         let done =

@@ -57,14 +57,14 @@ pub(super) struct GuardedDevice {
     /// Whether the device holds exactly the nodes of the newest backup.
     backup_is_current: bool,
     made: Instant,
-    /// How long the device stood still for the last backup, and how long that backup travelled.
+    /// How long the device was idle for the last backup, and how long that backup travelled.
     cost: Duration,
     travel: Duration,
     /// This fraction (1/n) of all nodes is fetched ahead for the next thieves.
     ahead_part: f64,
     /// How much to send off next, because a thief came away empty-handed.
     owed: f64,
-    /// How many more rounds the reserve is kept for a thief that should come back, and when it arrived.
+    /// For how many more rounds the reserve is kept for a thief that should come back, and when it arrived.
     promised: u32,
     landed_at: Instant,
 }
@@ -280,7 +280,7 @@ impl GuardedDevice {
         let missing = wanted - self.held.size(&self.reserve);
         let one = self.device.givers() == Givers::One;
         if missing > 0.0 && one {
-            // One explorer gives little, or nothing: a copy while the device explores would not pay.
+            // One explorer gives little or nothing, so a copy while the device explores would not pay.
             if nothing_comes {
                 self.fetch_to_reserve(missing, Givers::One)?;
             }

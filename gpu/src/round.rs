@@ -40,7 +40,7 @@ pub struct Round {
     pub best: i64,
     /// Participating explorers.
     pub explorers: u32,
-    /// The most steps per explorer.
+    /// The maximum number of steps per explorer.
     pub budget: u32,
     /// The number of explorers without work at which the round ends; 0 for never.
     pub trigger: u32,
@@ -59,7 +59,7 @@ pub struct RoundReport {
     pub round_ns: u64,
     /// How long explorers then exchanged nodes.
     pub exchange_ns: u64,
-    /// The most steps that any explorer made.
+    /// The maximum number of steps that any explorer made.
     pub steps: u32,
     /// Explorers that stopped for lack of nodes or room.
     pub idle: u32,

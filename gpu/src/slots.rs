@@ -5,7 +5,7 @@ use pleach_core::search::device::Layout;
 use pleach_core::search::evaluate::Parents;
 use pleach_kernels::serving::RING;
 
-/// The most slots of a device.
+/// The maximum number of slots of a device.
 pub const MOST_SLOTS: u32 = 64;
 
 /// How many batches may be sent from the oldest unfinished one on, so that a kernel that is launched once has a place for

@@ -7,7 +7,7 @@ use super::RoundReport;
 const ASKED_NS: f64 = 3e6;
 /// The target length while nobody asks: the overhead of a launch then weighs less.
 const QUIET_NS: f64 = 12e6;
-/// Rounds without a request after which nobody seems to ask any more.
+/// The number of rounds without a request after which nobody seems to ask any more.
 const QUIET: u32 = 16;
 /// Consecutive rounds without a rate that end a trial.
 const PATIENCE: u32 = 32;
@@ -18,7 +18,7 @@ const BETTER: f64 = 1.05;
 /// Measurements between two trials: initial and maximum number.
 const PAUSE: u32 = 1;
 const LONGEST_PAUSE: u32 = 64;
-/// The most steps per round.
+/// The maximum number of steps per round.
 const MOST: f64 = 1e6;
 
 /// A number that may be halved or doubled several times.
@@ -83,7 +83,7 @@ pub(super) struct Tune {
     choices: [TuningChoice; 3],
     turn: usize,
     stage: TuningStage,
-    /// The most explorers while they give.
+    /// The maximum number of explorers while they give.
     giving: u32,
     fixed_budget: Option<u32>,
     budget: f64,

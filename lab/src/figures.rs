@@ -65,7 +65,7 @@ pub struct Figures {
     pub depths: Vec<Depth>,
     /// The messages that each peer sent.
     pub messages_by_peer: Vec<u64>,
-    /// The most messages that ever waited at one peer.
+    /// The maximum number of messages that ever waited at one peer.
     pub longest_queue: usize,
     /// Snapshots taken and checked.
     pub snapshots: u32,

@@ -14,7 +14,7 @@ pub struct Hub {
     pub link_after: Option<u32>,
 }
 
-/// The time over which messages of a pair are counted, and the most links of a site.
+/// The time over which messages of a pair are counted, and the maximum number of links of a site.
 const WINDOW_NS: u64 = 10_000_000_000;
 const MOST_LINKS: u32 = 32;
 
@@ -67,7 +67,7 @@ impl HubState {
         *last_ns
     }
 
-    /// The hub handles a message that is there at this time. Returns when it is done.
+    /// The hub handles a message that has arrived by this time. Returns when it is done.
     fn handle(&mut self, hub: &Hub, bytes: u64, at_ns: u64) -> u64 {
         let takes_ns = hub.message_ns + (bytes as f64 / hub.bytes_per_ns) as u64;
         self.busy_ns += takes_ns;

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 
-/// The most units of a model.
+/// The maximum number of units of a model.
 const MOST: usize = 256;
 
 /// A set of numbered units.

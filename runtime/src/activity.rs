@@ -70,7 +70,7 @@ pub struct Activity {
 
 /// More than a step of any run. It caps what other processes report.
 const MOST: u64 = u64::MAX >> 20;
-/// The most steps; an even number.
+/// The maximum number of steps; an even number.
 const STEPS: usize = 1024;
 
 impl Default for Activity {

@@ -174,7 +174,7 @@ impl Control {
         let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 
-    /// Takes all fuel away, where there is a limit.
+    /// Takes away all fuel, where there is a limit.
     pub fn remove_fuel(&self) {
         let none = |left: u64| (left < u64::MAX).then_some(0);
         let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, none);

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// The most threads of a run.
+/// The maximum number of threads of a run.
 pub const MOST_THREADS: u32 = 1024;
 
 /// Why a run could not be carried out.

@@ -25,16 +25,16 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Layers take at most this part of the memory that a run may use.
+/// Layers take at most this fraction of the memory that a run may use.
 const SHARE: u64 = 4;
 /// The nodes of a layer at which it ends if the system does not report memory use.
 const MOST_NODES: usize = 1 << 20;
 /// How often the limits are checked.
 const CHECK_EVERY: Duration = Duration::from_millis(10);
 
-/// Searches by layers, if the problem can, the settings say so, and the run does not resume a search in depth. Returns the
-/// settings of a run that continues: it resumes what layers leave open, with their counts, within the limits that
-/// remain.
+/// Searches by layers, if the problem supports it, the settings say so, and the run does not resume a depth-first
+/// search. Returns the settings of a run that continues: it resumes what layers leave open, with their counts, within
+/// the limits that remain.
 ///
 /// # Errors
 /// If the machine or the problem fails, or the saved run does not match.
@@ -49,7 +49,7 @@ pub fn by_layers(
     let by_default = layers.has_keys() && !settings.best_first && processes.is_none();
     let leads = processes.is_none_or(|processes| processes.leads());
     let threads = (1..=MOST_THREADS).contains(&settings.threads);
-    // A policy may be refused, and then at once.
+    // If the policy is refused, that must happen at once.
     let Policy { second_cutoff, profile, ref tree, .. } = settings.policy;
     let refused = processes.is_some() && (tree.drawn_first || profile);
     let plain = !settings.policy.has_depths() && second_cutoff.is_none() && !refused;
@@ -130,7 +130,7 @@ pub fn by_layers(
         let shown = |now| snapshot(goal, &before, known(), now);
         let asked = watch_layers(settings, begin, &ended, (&full, &shown), watch);
         drop(stop);
-        // Only afterwards: a node that is put off stays at its depth, and no layer may be finished without it.
+        // Only afterwards: a postponed node stays at its depth, and no layer may be finished without it.
         problem.set_stop_requested(true);
         Ok::<_, RunError>((job.join(), asked))
     })?;

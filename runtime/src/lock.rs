@@ -49,7 +49,7 @@ impl Lock {
     }
 }
 
-/// The most links in one path; systems stop at 40 as well.
+/// The maximum number of links in one path; systems stop at 40 as well.
 const MOST_LINKS: u32 = 40;
 
 /// Follows the links of a path as far as files exist.

@@ -76,7 +76,7 @@ pub(crate) struct MemoryLimit {
     before: u64,
     /// How much more it may use.
     most: u64,
-    /// The use from which on little is left.
+    /// The memory use above which little is left.
     short: u64,
     /// How much more it used at the last check.
     used: AtomicU64,

@@ -1,4 +1,4 @@
-//! [`OnDrop`]: does something when a scope is left, also by a panic.
+//! [`OnDrop`]: does something when a scope is left, even by a panic.
 
 /// Calls a function when it is dropped; [`std::mem::forget`] cancels it.
 pub struct OnDrop<F: FnMut()>(pub F);

@@ -4,7 +4,7 @@ use crate::activity::{Activity, COLUMNS};
 use crate::outcome::Balance;
 use pleach_core::search::work::{Malformed, Pack, Reader};
 
-/// The most steps of activity, or waiting times, that a site sends and accepts.
+/// The maximum number of steps of activity, or waiting times, that a site sends and accepts.
 const MOST: usize = 1 << 16;
 
 fn unpack_short(from: &mut Reader<'_>) -> Result<Vec<u64>, Malformed> {

@@ -16,7 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 pub struct Pause(Arc<AtomicBool>);
 
 impl Pause {
-    /// Pauses the search, usually within a tenth of a second; a node or a heuristic that has begun ends first.
+    /// Pauses the search, usually within a tenth of a second; a node or a heuristic under way finishes first.
     pub fn pause(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -10,7 +10,7 @@ use pleach_core::search::work::{Malformed, Work};
 /// A problem, and what its explorers have explored.
 pub struct Recorded<'p> {
     problem: &'p dyn Problem,
-    /// The nodes of a region, about.
+    /// The approximate number of nodes in a region.
     size: u64,
     regions: Mutex<Vec<Region>>,
 }
@@ -21,7 +21,7 @@ impl<'p> Recorded<'p> {
         Self { problem, size, regions: Mutex::new(Vec::new()) }
     }
 
-    /// All regions so far. They are the whole tree once a search has ended by itself.
+    /// All regions so far. Together they are the whole tree, once a search has run to its end.
     pub fn into_regions(self) -> Vec<Region> {
         std::mem::take(&mut *lock(&self.regions))
     }

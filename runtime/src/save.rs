@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Where and how often to save.
 #[derive(Clone, Debug)]
 pub struct Save {
-    /// The file. The old one stays while a new one is written to `.part` beside it.
+    /// The file. The old one stays while a new one is written to `.part` next to it.
     pub path: PathBuf,
     /// Time between two saves.
     pub every: Duration,
@@ -158,9 +158,9 @@ pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
     read.map(Arc::new).map_err(|why| RunError::Load { path: path.to_path_buf(), why })
 }
 
-/// Replaces a file atomically: whenever the process or the machine stops, the file is either the old or the new one. It
-/// keeps its permission bits. The old one becomes `FILE.old`, unless something other than a save of these runs has that
-/// name.
+/// Replaces a file atomically: whenever the process or the machine stops, the file is either the old one or the new
+/// one. It keeps its permission bits. The old one becomes `FILE.old`, unless something other than a save of these runs
+/// has that name.
 pub fn replace(path: &Path, bytes: &[u8], runs: &[u64]) -> io::Result<()> {
     // A link stays a link: its target is replaced.
     let path = &real_path(path);
@@ -211,7 +211,8 @@ pub fn create_replacement(path: &Path, target: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The permissions of a file that replaces one of this mode. Another group may do only what everybody may do.
+/// The permissions of a file that replaces one of this mode. A different group gets only the permissions that everybody
+/// has.
 #[cfg(unix)]
 fn mode_in_group(mode: u32, same_group: bool) -> u32 {
     let mode = mode & 0o777;
@@ -317,7 +318,7 @@ impl<'a> Saver<'a> {
         control: &Control,
     ) -> Result<(Lock, Option<String>), RunError> {
         let begin = || {
-            // Check before a lock file is created beside it.
+            // Check before a lock file is created next to it.
             if !self.save.begun {
                 self.save.may_replace()?;
             }

@@ -27,7 +27,7 @@ pub struct Settings {
     pub make_room: bool,
     /// Artificial slow-down factors of workers, by name. Others run at full speed.
     pub slow: Vec<(String, f64)>,
-    /// The most nodes that a worker explores in a second; it sleeps when it is ahead.
+    /// The maximum number of nodes that a worker explores in a second; it sleeps when it is ahead.
     pub pace: Option<u64>,
     /// How work is balanced.
     pub policy: Policy,

@@ -6,8 +6,8 @@ use pleach_core::search::tree::{Improver, Solution};
 
 /// The time that a heuristic gets at first.
 const FIRST_NS: u64 = 100_000_000;
-/// Afterwards it gets this part of the worker's time, or the second if the problem favours it, or as long as it succeeds:
-/// the only thread must search, too.
+/// Afterwards it gets this share of the worker's time; the second one if the problem favours it, or while it succeeds.
+/// Never all of it: the worker may be the only thread, and must search, too.
 const SHARE: f64 = 1.0 / 8.0;
 const FAVOURED_SHARE: f64 = 15.0 / 16.0;
 
@@ -43,8 +43,8 @@ impl<'p> TimedImprover<'p> {
         found
     }
 
-    /// Whether it should run on a thread that has work or has none: at first, most of the time for as long again as its
-    /// last success took, and periodically.
+    /// Whether it should run now, on a thread that has work or has none: always at first; then most of the time, until
+    /// it has run twice as long as at its last success; then now and then.
     pub fn due(&self, total_ns: u64, has_work: bool) -> bool {
         let succeeds = self.spent_ns < 2 * self.gained_at_ns;
         if self.spent_ns < FIRST_NS || succeeds && !has_work {

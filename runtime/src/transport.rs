@@ -68,7 +68,7 @@ impl Mailbox {
         self.waiting.store(false, Ordering::Release);
     }
 
-    /// Sleeps until a message or a wake-up comes, or the time is up.
+    /// Sleeps until a message or a wake-up arrives, or the time is up.
     fn sleep(&self, at_most: Option<Duration>) {
         let mut slot = lock(&self.slot);
         let deadline = at_most.map(|time| Instant::now() + time);

@@ -177,7 +177,7 @@ impl<'scope, 'a> Saving<'scope, 'a> {
         }
     }
 
-    /// When there is something to do next.
+    /// When the next thing is due.
     fn next(&self, now: Duration) -> Option<Duration> {
         // A gateway makes progress reports on its own schedule.
         let waits = self.run_state.site_state().is_some() || self.writing.is_some();
@@ -270,7 +270,7 @@ impl WatchState {
             let done = open.map(|open| (1.0 - open).clamp(0.0, 1.0));
             self.done = done.and_then(|done| self.estimate.trusted(nodes, done));
             self.whole = newest;
-            // Of many sites, the open work is large.
+            // The open work of many sites is large.
             let now = run_state.elapsed();
             let rest = (now - start) * SHARE_EVERY;
             self.share_at = now.saturating_add(rest);

@@ -186,7 +186,7 @@ fn mutated_inputs_are_refused() {
     assert!(taken > 0 && refused > 0);
 }
 
-/// The most memory that bytes can demand: empty leases, nested and side by side.
+/// The maximum memory that bytes can demand: empty leases, nested and side by side.
 #[test]
 fn leases_take_memory_in_proportion() {
     let held = |part| {

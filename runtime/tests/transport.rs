@@ -41,7 +41,7 @@ fn order_is_kept() {
     senders.into_iter().for_each(|sender| sender.join().unwrap());
 }
 
-/// A sleeper wakes when a message comes, or soon after its time is up.
+/// A sleeper wakes when a message arrives, or soon after its time is up.
 #[test]
 fn sleepers_wake() {
     let mut peers = transports(2);

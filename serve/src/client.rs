@@ -188,7 +188,7 @@ impl Client {
                     why @ (ClientError::Refused { status: ..500, .. }
                     | ClientError::Certificate { .. }),
                 ) => return Err(why),
-                // One that never answered, or not for half a minute.
+                // A service that never answered, or has not for half a minute.
                 Err(why) if last.is_none() || tries > TRIES => return Err(why),
                 _ => std::thread::sleep(AGAIN),
             }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-/// How often the process of a search is looked at.
+/// How often the process of a search is checked.
 const LOOK: Duration = Duration::from_millis(10);
 /// How long the process of a search may take to leave it.
 const LEAVE: Duration = Duration::from_secs(20);
@@ -41,7 +41,7 @@ pub struct Settings {
 /// How a joiner ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinerEnd {
-    /// The service sent it away.
+    /// The service dismissed it.
     Dismissed,
     /// It was asked to leave.
     Left,
@@ -54,7 +54,7 @@ fn lock(shared: &Shared) -> MutexGuard<'_, JoinerReport> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Serves until the service sends this process away, or `leave` returns true.
+/// Serves until the service dismisses this process, or `leave` returns true.
 ///
 /// # Errors
 /// If the service refuses this joiner, or cannot be reached for longer than the patience, or the system has no random
@@ -65,8 +65,8 @@ pub fn serve(
     leave: &dyn Fn() -> bool,
     note: &dyn Fn(&str),
 ) -> Result<JoinerEnd, ClientError> {
-    // Two containers may agree in host and process, and two joiners in their job of Slurm. Nor is this the name of one
-    // that has just left.
+    // Two containers may have the same host name and process number, and two joiners the same Slurm job. The random
+    // word also distinguishes this joiner from one that has just left.
     let word = new_token().map_err(ClientError::Random)?;
     let report = JoinerReport {
         name: format!("{}-{}", settings.name, &word[..6]),
@@ -152,7 +152,7 @@ pub fn serve(
     }
 }
 
-/// Whether the service may be there again soon.
+/// Whether the service may be back soon.
 fn may_return(why: &ClientError) -> bool {
     match why {
         ClientError::Unreachable { .. } => true,
@@ -240,7 +240,7 @@ impl<'s> Serving<'s> {
         self.failure(error, crashed)
     }
 
-    /// A failure, unless it is the last one again.
+    /// A failure, unless it repeats the last one.
     fn failure(&mut self, error: String, crashed: bool) -> Option<(String, bool)> {
         let is_new = error != self.failed;
         self.failed.clone_from(&error);
@@ -249,7 +249,7 @@ impl<'s> Serving<'s> {
 
     fn remove_folder(&self) {
         if self.folder != Path::new("") {
-            // What stays is in the folder for temporary files.
+            // Whatever remains is in the folder for temporary files.
             let _ = std::fs::remove_dir_all(&self.folder);
         }
     }

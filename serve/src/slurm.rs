@@ -7,12 +7,12 @@ use std::time::Duration;
 pub struct Slurm {
     /// The partition; the cluster's default if empty.
     pub partition: String,
-    /// The most joiners at once.
+    /// The maximum number of joiners at once.
     pub most: u32,
     /// How long each may run.
     pub time: Duration,
     /// The threads of each.
     pub threads: u32,
-    /// How long one may be idle before it is let go.
+    /// How long one may be idle before it is dismissed.
     pub idle: Duration,
 }

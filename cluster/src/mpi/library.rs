@@ -70,10 +70,10 @@ fn launched(
     Err(NetError::NoLibrary { found, launcher, tried: tried.join(", "), help })
 }
 
-/// The most processes between this one and its launcher.
+/// The maximum number of processes between this one and its launcher.
 const MOST_BETWEEN: usize = 8;
 
-/// Library folders beside the programs that started this process: an MPI installed outside the system has its launcher
+/// Library folders next to the programs that started this process: an MPI installed outside the system has its launcher
 /// in `bin` and its library in `lib`.
 fn beside_launcher() -> Vec<PathBuf> {
     let parent = |process: &u32| {
@@ -193,7 +193,7 @@ mod tests {
         let start = "PMI_FD is set by a launcher that speaks PMI, but no library for it can be opened \
                      (tried libmpi-nowhere.so.1, libmpi-nowhere.so.2): install MPICH";
         assert!(text.starts_with(start), "{text}");
-        // Libraries beside the launcher are tried next.
+        // Libraries next to the launcher are tried next.
         let folder = std::env::temp_dir().join(format!("pleach-mpi-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let placed = folder.join("libmpi-nowhere.so.2");

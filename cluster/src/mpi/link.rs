@@ -6,9 +6,9 @@ use super::message::{Inbox, MessagePart, PartKind, RankOutbox};
 use crate::{NetError, Rank};
 use std::collections::VecDeque;
 
-/// The most messages to one site that the library holds at once.
+/// The maximum number of messages to one site that the library holds at once.
 const OUTSTANDING: usize = 8;
-/// The most messages handed to the library before other sites get their turn.
+/// The maximum number of messages handed to the library before other sites get their turn.
 const TURN: usize = 32;
 
 /// The messages on their way to and from one site.

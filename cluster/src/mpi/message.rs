@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The most bytes of one MPI message. Counts in MPI have 31 bits; much smaller pieces also keep a message to another
-/// site from waiting behind a long one.
+/// The maximum number of bytes of one MPI message. Counts in MPI have 31 bits; much smaller pieces also keep a message
+/// to another site from waiting behind a long one.
 pub const CHUNK: usize = 512 << 10;
 
 /// The kind of an MPI message: its tag.

@@ -10,7 +10,7 @@ use crate::{Arrival, Members, NetError, Network, Rank};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The most messages taken in one poll.
+/// The maximum number of messages taken in one poll.
 const TAKEN: usize = 8;
 
 /// All processes of a job, over MPI.

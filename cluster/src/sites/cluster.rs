@@ -46,7 +46,7 @@ const ENVELOPE: u64 = 64;
 /// The longest time for an orderly end of the network.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
-/// The most messages handled before a process looks whether it should still wait.
+/// The maximum number of messages handled before a process checks whether it should still wait.
 const MOST_AT_ONCE: usize = 64;
 
 /// How long a process that leaves waits for its last message to be sent.
@@ -141,7 +141,7 @@ impl Cluster {
         self.terms
     }
 
-    /// The most bytes of a packet, or of the results of a loop, in a message.
+    /// The maximum number of bytes of a packet, or of the results of a loop, in a message.
     pub fn longest_packet(&self) -> u64 {
         self.terms.most_commit_bytes.saturating_mul(2).saturating_sub(ENVELOPE)
     }
@@ -165,7 +165,7 @@ impl Cluster {
         lock(&self.known).search = (order.run, order.term);
     }
 
-    /// Notes where a standby takes the root's place.
+    /// Notes the address at which a standby takes the root's place.
     pub(super) fn know_standby(&self, address: String) {
         lock(&self.known).standby = Some(address);
     }
@@ -250,8 +250,8 @@ impl Cluster {
         Ok(None)
     }
 
-    /// Signs off from the root after a search that continues without this site: messages on their way to it must not be
-    /// lost. If the root is lost, there is nothing to do.
+    /// Signs off from the root after a search that continues without this site: messages on their way to the root must
+    /// not be lost. If the root is lost, there is nothing to do.
     ///
     /// # Errors
     /// If the network fails.
@@ -284,8 +284,9 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits, between searches, until this number of other sites are there or wait for a search to begin. Returns whether
-    /// they are: false if `waits` returned false before. `note` gets lines for the user, such as why a process cannot join.
+    /// Waits, between searches, until this number of other sites are present or wait for a search to begin. Returns
+    /// whether they are: false if `waits` returned false before. `note` gets lines for the user, such as why a process
+    /// cannot join.
     ///
     /// # Errors
     /// If the network fails, or fewer can join.
@@ -349,7 +350,8 @@ impl Cluster {
     pub fn end(&self) {
         let mut session = self.session();
         if self.is_root() {
-            // A process that was admitted at the last moment must hear of the end, too.
+            // A process that was admitted at the last moment must learn that the search is over,
+            // too.
             let start = Instant::now();
             while session.awaits_arrivals() && start.elapsed() < ARRIVAL {
                 match session.next_incoming() {

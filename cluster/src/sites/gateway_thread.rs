@@ -21,8 +21,8 @@ use std::time::Duration;
 /// Time between two messages to the root about a site's progress.
 const PROGRESS_EVERY_NS: u64 = 250_000_000;
 
-/// The most messages taken before the workers get their turn, and after a standstill, when messages from healthy sites
-/// have piled up.
+/// The maximum number of messages taken before the workers get their turn, and after this process was suspended, when
+/// messages from healthy sites have piled up.
 const TAKEN: usize = 64;
 const PILED_UP: usize = 1 << 12;
 
@@ -236,7 +236,7 @@ impl<'a> GatewayThread<'a> {
                 let is_back = self.session.is_back(site);
                 self.others.record_join(site, host, is_back, now_ns);
                 self.workers.lapsed.remove(&site);
-                // One that comes back after invalid messages is no better for it.
+                // A site that comes back after invalid messages is still excluded.
                 if !is_back {
                     self.invalid.remove(&site);
                 }
@@ -244,7 +244,7 @@ impl<'a> GatewayThread<'a> {
                 self.gateway().site_joined(site)?;
                 self.announce_standby(Some(site));
             }
-            // The search is over here: whatever comes next reconnects to the root.
+            // The search is over here: the next search reconnects to the root.
             Incoming::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
             Incoming::Lost(0) => return self.lose_the_root(),
             Incoming::Lost(site) => {
@@ -381,8 +381,8 @@ impl<'a> GatewayThread<'a> {
         Ok(self.gateway.over() || follows && (left || self.session.is_past()))
     }
 
-    /// At the root of a stopped search: takes back what processes hold that are not there. The root need not have met
-    /// them: its file lists them, or a process that gave them work. A stop does not wait for them.
+    /// At the root of a stopped search: takes back what absent processes hold. The root need not have met them: they
+    /// may be listed in its file, or by a process that gave them work. A stop does not wait for them.
     fn take_back_from_missing_sites(&mut self) -> Result<(), RunError> {
         // What one of them held may list what another one holds.
         loop {

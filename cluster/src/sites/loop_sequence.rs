@@ -4,7 +4,7 @@ use pleach_core::lease::SiteId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The most bytes of the initial data in a packet.
+/// The maximum number of bytes of the initial data in a packet.
 const PACKET_BYTES: usize = 1 << 26;
 
 /// The progress of a process in an order of loops. Each loop is a step; the initial data before the first one is a

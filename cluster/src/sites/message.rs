@@ -86,7 +86,7 @@ impl Order {
 /// The longest reason for a failure.
 const MOST_TEXT: usize = 1000;
 
-/// The most workers of a site.
+/// The maximum number of workers of a site.
 const MOST_WORKERS: u32 = 1 << 14;
 
 /// The progress of a site.

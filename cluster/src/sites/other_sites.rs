@@ -9,10 +9,10 @@ use pleach_runtime::site_state::{CombinedProgress, OtherProcesses};
 use pleach_runtime::sync::{Mutex, lock};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most processes whose places others have taken that are kept in detail.
+/// The maximum number of processes whose places others have taken that are kept in detail.
 const KEPT: usize = 1000;
 
-/// The most workers of these processes.
+/// The maximum number of workers of these processes.
 const KEPT_WORKERS: usize = 10_000;
 
 /// The membership of one process, from joining to leaving; or the sum of several.

@@ -26,7 +26,7 @@ pub struct Return {
     pub place: SiteId,
     /// The run, and the term of its root.
     pub search: (u64, u32),
-    /// Where a standby takes the root's place, if there is one.
+    /// The address at which a standby takes the root's place, if there is one.
     pub standby: Option<String>,
     /// The number of other sites that the lost root had.
     pub others: u32,

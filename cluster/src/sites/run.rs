@@ -194,7 +194,7 @@ impl<'a> SiteRun<'a> {
     fn new_gateway(&self, session: &Session) -> Gateway<Counts> {
         let SiteRun { settings, run_state, cluster, order, .. } = *self;
         let me = cluster.me();
-        // It distinguishes this process from all others that ever have this number.
+        // It distinguishes this process from all others that will ever have this number.
         let incarnation = random_id();
         let site = if cluster.is_root() {
             let best = run_state.control().solution();

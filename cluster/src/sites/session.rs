@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The most messages of a site other than the root about later searches that are kept.
+/// The maximum number of messages of a site other than the root about later searches that are kept.
 const EARLY: usize = 1000;
 /// The longest of them, in bytes. Most are requests.
 const LONGEST_EARLY: usize = 1 << 20;
@@ -397,8 +397,8 @@ impl Session {
         }
     }
 
-    /// Handles callers at the entrance. All requests are read before one is admitted: while nobody looked, processes may
-    /// have withdrawn theirs.
+    /// Handles callers at the entrance. All requests are read before one is admitted: since the last call, processes
+    /// may have withdrawn theirs.
     fn look_at_the_entrance(&mut self) {
         let mut requests = std::mem::take(&mut self.callers);
         while let Some(caller) = self.entrance.as_mut().and_then(|entrance| entrance.next()) {

@@ -57,7 +57,7 @@ fn requests_that_were_withdrawn_before_a_search_take_no_places() {
     request(1);
     assert!(session.next_incoming().unwrap().is_none());
     assert_eq!(session.callers(), 1);
-    // From here on nobody looks.
+    // From here on, nobody polls the entrance.
     for number in 2..100 {
         request(number);
         withdraw(number - 1);
@@ -70,8 +70,8 @@ fn requests_that_were_withdrawn_before_a_search_take_no_places() {
     assert!(matches!(session.next_incoming(), Ok(None)));
 }
 
-/// A joiner that came back after the end of its search used to end as if anything were wrong. The end of another search
-/// says nothing about its own.
+/// A joiner that came back after the end of its search used to end with an error. The end of another search says
+/// nothing about its own.
 #[test]
 fn processes_that_missed_the_end_of_their_search_learn_that() {
     let ((send, events), (refused, receive)) = (channel(), channel());
@@ -83,7 +83,7 @@ fn processes_that_missed_the_end_of_their_search_learn_that() {
     session.end_search();
     for (number, search) in (1_u32..).zip([None, Some((7, 0)), Some((7, 1)), Some((8, 1))]) {
         send.send(request(number, number.into(), search)).unwrap();
-        // The last two come when nobody looks any more.
+        // The last two arrive when nobody polls the entrance any more.
         if number < 3 {
             assert!(session.next_incoming().unwrap().is_none());
         }
@@ -93,7 +93,7 @@ fn processes_that_missed_the_end_of_their_search_learn_that() {
     assert_eq!(missed.collect::<Vec<_>>(), [false, true, true, false]);
 }
 
-/// A process that took part here, and came back after another search or loop, used to end as if anything were wrong.
+/// A process that took part here, and came back after another search or loop, used to end with an error.
 #[test]
 fn processes_that_missed_the_end_of_an_earlier_search_learn_that() {
     let ((send, events), (refused, receive)) = (channel(), channel());

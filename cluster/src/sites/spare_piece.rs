@@ -18,7 +18,8 @@ pub(super) struct SparePiece<'p> {
     held: Box<dyn Explorer + 'p>,
     /// Checks and divides pieces that nobody here works on; empty between calls.
     table: Mutex<Box<dyn Explorer + 'p>>,
-    /// The most bytes that a split should give, and the bytes that a node takes, as far as splits have shown.
+    /// The maximum number of bytes that a split should give, and the bytes that a node takes, as far as splits have
+    /// shown.
     longest: f64,
     bytes_each: f64,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// How long a vote counts. A joiner votes again at each attempt to return, at least every few seconds.
 const COUNTS_FOR: Duration = Duration::from_secs(20);
 
-/// The most votes that are kept.
+/// The maximum number of votes that are kept.
 const MOST: usize = 4096;
 
 /// The joiners that have lost the root, each by its token, and when it last reported that.

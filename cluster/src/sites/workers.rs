@@ -175,7 +175,7 @@ impl<'a> SiteWorkers<'a> {
                 // The failed worker reports the reason.
                 return Err(RunError::Protocol("the workers of a site have ended".into()));
             }
-            // Workers of this round may still write; nobody reads it any more.
+            // Workers of this round may still write; nobody reads their messages any more.
             while self.effects.transport.poll().is_some() {}
             self.effects.transport.wait(Some(PATIENCE));
         }

@@ -26,14 +26,14 @@ const HANDSHAKE: [u8; 1] = [0x16];
 /// The TLS alert `access_denied`.
 const DENIED: [u8; 7] = [0x15, 3, 3, 0, 2, 2, 49];
 const LISTENER: Token = Token(usize::MAX);
-/// The most unauthenticated peers at once. If there are more, the oldest are dropped.
+/// The maximum number of unauthenticated peers at once. If there are more, the oldest are dropped.
 const MOST_UNAUTHENTICATED: usize = 256;
 /// The longest time for a peer to authenticate.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The most bytes before the key is proven, and before the hello is complete.
+/// The maximum number of bytes before the key is proven, and before the hello is complete.
 const BEFORE_KEY: usize = 4 << 10;
 const BEFORE_HELLO: usize = BEFORE_KEY + HELLO_LIMIT + 16 * HEAD;
-/// The most connections accepted in a row.
+/// The maximum number of connections accepted in a row.
 const ACCEPTED: usize = 16;
 /// Caps the acceptor at 1/SHARE of a core, after a first burst.
 const SHARE: u32 = 10;

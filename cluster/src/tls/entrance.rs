@@ -24,7 +24,7 @@ pub struct ListenOptions {
     pub key: Key,
     /// The program's version, which joiners must have too.
     pub version: String,
-    /// The most sites at once, including this one.
+    /// The maximum number of sites at once, including this one.
     pub places: u32,
     /// The limits on memory and time.
     pub limits: Limits,
@@ -113,7 +113,7 @@ pub fn listen(listening: ListenOptions, wake: Wake) -> Result<(Star, TlsEntrance
     Ok((star, TlsEntrance { address: local, orders, mailbox }))
 }
 
-/// The error of an argument that nothing mends but another one.
+/// The error for an invalid argument: no retry can help.
 fn wrong(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }

@@ -8,7 +8,7 @@
 pub const HEAD: usize = 16;
 /// The longest part of a message. Longer messages are cut, so that others need not wait behind them.
 pub const CHUNK: usize = 32 << 10;
-/// The most bytes of its own that a joining caller may send.
+/// The maximum number of bytes of its own that a joining caller may send.
 pub const BYTES_LIMIT: usize = 4096;
 /// The longest name of a host or version.
 pub const NAME_LIMIT: usize = 100;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The reason why nobody is admitted any more.
 const SEARCH_OVER: &str = "the search is over";
 
-/// The most joiners that wait to be admitted.
+/// The maximum number of joiners that wait to be admitted.
 const MOST_JOIN_REQUESTS: usize = 256;
 
 /// A message being relayed.
@@ -255,9 +255,9 @@ impl Hub {
         Ok(())
     }
 
-    /// Announces the end to all joiners once all have finished, and to the caller once all joiners know. Until then the
-    /// caller refuses those that ask: it knows whether they took part. Processes that the caller has not answered by then
-    /// learn only that the search is over.
+    /// Announces the end to all joiners once all have finished, and to the caller once all joiners know. Until then,
+    /// the caller refuses those that ask to join: it knows whether they took part. Processes that the caller has not
+    /// answered by then learn only that the search is over.
     fn announce_end(&mut self) {
         let mut inside = self.members.values().filter(|member| member.site.is_some());
         if self.finished && !self.ending && inside.all(|member| member.finished) {
@@ -446,7 +446,7 @@ mod tests {
             hub.on_tick();
             std::mem::take(&mut hub.output_mut().arriving)
         };
-        // Nothing of it has arrived, then as much as is needed for four ticks.
+        // First nothing of it has arrived, then as much as four ticks require.
         assert_eq!(arriving(FrameKind::Start, 0), []);
         assert_eq!(arriving(FrameKind::Part, 40_000), [2]);
         assert_eq!(arriving(FrameKind::Beat, 0), []);
@@ -468,7 +468,7 @@ mod tests {
         assert_eq!(hub.out.events[1], HubEvent::Withdrawn { number: 7 });
     }
 
-    /// A process that came back while the root's network closed was refused without a look at who it was.
+    /// A process that came back while the root's network closed used to be refused without checking who it was.
     #[test]
     fn the_caller_answers_requests_until_the_end() {
         let mut hub = Hub::new(4, Limits::default());

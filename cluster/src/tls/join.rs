@@ -119,7 +119,7 @@ pub fn join(joining: JoinOptions, wake: Wake) -> Result<(Star, Vec<u8>), JoinErr
     joined
 }
 
-/// How often the caller's thread looks whether a welcome is arriving.
+/// How often the caller's thread checks whether a welcome is arriving.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The caller's thread, which waits while the other one joins.

@@ -83,7 +83,7 @@ pub enum JoinError {
     /// Other joiners cannot reach this one at the requested address.
     #[error("joiners cannot reach '{address}': {why}")]
     Reach {
-        /// The address that was to be used.
+        /// The requested address.
         address: String,
         /// The system error.
         why: String,
@@ -112,8 +112,8 @@ impl JoinError {
         !matches!(self, Self::Refused { .. } | Self::Bytes { .. } | Self::Here { .. })
     }
 
-    /// Whether the root is there: it has shown the key, but admits nobody now, or has not answered yet.
-    /// A standby is not the root.
+    /// Whether the root is reachable: it has shown the key, but admits nobody now, or has not answered yet. A standby
+    /// is not the root.
     #[must_use]
     pub fn shows_root(&self) -> bool {
         match self {

@@ -15,7 +15,7 @@ use pleach_runtime::sync::lock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The most links that this process opens; it accepts as many again.
+/// The maximum number of links that this process opens; it accepts as many again.
 const MOST_LINKS: usize = 16;
 /// The numbers of links that this process opens begin here; those of links that it accepts are smaller.
 const FIRST_OPENED: u32 = 1 << 31;

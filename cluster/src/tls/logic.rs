@@ -16,9 +16,9 @@ pub struct Limits {
     pub message: usize,
     /// The longest welcome.
     pub welcome: usize,
-    /// The most bytes that wait for one receiver; a receiver for which more wait is lost. Twice as many may wait for the
-    /// root. Messages that the root sends to several receivers do not count. A joiner that has not read this much of
-    /// what the root sent takes no more off its socket until it has.
+    /// The maximum number of bytes that wait for one receiver; a receiver for which more wait is lost. Twice as many
+    /// may wait for the root. Messages that the root sends to several receivers do not count. A joiner that has not
+    /// read this much of what the root sent takes no more off its socket until it has.
     pub waiting: usize,
     /// A connection that is silent for this long is lost. It should be about five seconds, and at least three.
     pub silence: Duration,
@@ -76,7 +76,7 @@ pub enum Delivery {
 /// An event other than the network's arrivals.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HubEvent {
-    /// Somebody asks to join.
+    /// A process asks to join.
     JoinRequest { number: u32, hello: Hello },
     /// A process that asked to join has gone before it was answered.
     Withdrawn { number: u32 },

@@ -58,5 +58,5 @@ pub use logic::Limits;
 pub use queues::Wake;
 pub use star::Star;
 
-/// The most places of a star.
+/// The maximum number of places of a star.
 pub const PLACES_LIMIT: u32 = 1 << 16;

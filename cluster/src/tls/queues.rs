@@ -65,7 +65,7 @@ impl Orders {
     }
 }
 
-/// The most events that wait for the caller.
+/// The maximum number of events that wait for the caller.
 const MOST_EVENTS: usize = 1000;
 
 #[derive(Default)]
@@ -115,7 +115,7 @@ impl CallerMailbox {
             inside.deliveries.push_back(delivery);
         }
         for event in events.drain(..) {
-            // The caller may not look for days, and processes ask and go away meanwhile.
+            // The caller may not poll for days, while processes ask and go away.
             if let HubEvent::Withdrawn { number } = event
                 && let Some(at) = inside.events.iter().position(
                     |it| matches!(it, HubEvent::JoinRequest { number: its, .. } if *its == number),
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(notes.admit("c", later), None);
     }
 
-    /// Each process that asked to join used to stay here until somebody looked.
+    /// Each process that asked to join used to stay here until the caller polled.
     #[test]
     fn requests_that_were_withdrawn_before_anyone_looked_are_forgotten() {
         let mailbox = CallerMailbox::new(Arc::new(|| {}));

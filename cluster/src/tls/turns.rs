@@ -166,8 +166,8 @@ impl<L: Logic> Turns<L> {
         Ok(Wire::new(socket, tls.into(), now))
     }
 
-    /// Whether this is a joiner's connection to the root, and so much from it is unread that the root has to wait. The
-    /// loop asks again at each tick: the caller has enough to do until the next tick.
+    /// Whether this is a joiner's connection to the root, with so much unread that the root has to wait. The loop asks
+    /// again at each tick: the caller has enough to do until the next tick.
     fn is_held_back(&self, number: u32) -> bool {
         number == 0
             && self.mailbox.unread_bytes(number) > self.limits.waiting
@@ -238,7 +238,7 @@ impl<L: Logic> Turns<L> {
 
     /// Ends connections that have been silent for too long, and sends signs of life on the others.
     fn check_silence(&mut self, now: Instant) {
-        // Time in which this process stood still does not count as silence of others.
+        // Time during which this process was suspended does not count as silence of others.
         let still = now.duration_since(self.ticked).saturating_sub(2 * TICK);
         self.ticked = now;
         let (mut silent, mut late) = (Vec::new(), Vec::new());

@@ -9,9 +9,9 @@ use rustls::{CertificateError, Connection, Error};
 use std::io::{ErrorKind, Read, Write};
 use std::time::Instant;
 
-/// The most bytes read or written in a turn.
+/// The maximum number of bytes read or written in a turn.
 pub const TURN: usize = 64 << 10;
-/// The most unsent bytes that the system may hold, since nothing can overtake those.
+/// The maximum number of unsent bytes that the system may hold, since nothing can overtake those.
 #[cfg(target_os = "linux")]
 const UNSENT: u32 = 256 << 10;
 

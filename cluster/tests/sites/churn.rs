@@ -38,7 +38,7 @@ impl Process {
         BufReader::new(self.0.stdout.take().unwrap())
     }
 
-    /// Waits for its successful end. Returns its output.
+    /// Waits until it ends successfully. Returns its output.
     fn end(mut self) -> String {
         let mut told = String::new();
         self.output().read_to_string(&mut told).unwrap();

@@ -1,4 +1,4 @@
-//! Sites that stand still: one that the system stops, and all when there is nothing to do.
+//! Sites that do nothing: one that the system suspends, and all when there is nothing to do.
 
 use crate::site::Site;
 use std::io::Write;
@@ -25,7 +25,7 @@ pub fn stopped(open: impl FnOnce() -> Site) {
 
 const LONG: usize = 20_000_000;
 
-/// Is stopped, and then reports how long it stood still.
+/// Is suspended, and then reports for how long.
 fn stands_still(mut site: Site, stop: impl FnOnce()) {
     // The others have started once they have begun to write.
     let mut messages = Vec::new();
@@ -55,8 +55,7 @@ fn stands_still(mut site: Site, stop: impl FnOnce()) {
     site.end();
 }
 
-/// Passes a token around until the stopped site reports that it stood still, and notes the longest time without the
-/// token.
+/// Passes a token around until the suspended site reports back, and notes the longest time without the token.
 fn exchanges(mut site: Site) {
     let next = [2, 0, 3, 0][site.me as usize];
     site.network.send(1, vec![0]);

@@ -43,7 +43,7 @@ struct Times {
     took_ns: u64,
     /// When a commit that the lender asked for is due.
     owed_ns: u64,
-    /// Whether a commit was sent, and nothing has come about this lease since.
+    /// Whether a commit was sent, and no message about this lease has arrived since.
     unanswered: bool,
     /// Whether the lender has answered that it does not know the work.
     unknown: bool,
@@ -233,7 +233,7 @@ impl<C: Content> LeaseTimer<C> {
         self.site.send_commit(held, report, actions);
     }
 
-    /// Asks, suspects, repeats and gives up where it is time. Returns when to check again.
+    /// Asks, suspects, repeats and gives up where that is due. Returns when to check again.
     pub fn check_timers(&mut self, now_ns: u64, actions: &mut Vec<LeaseAction<C>>) -> u64 {
         let every_ns = (self.terms.lease_ns / 8).max(1);
         if now_ns >= self.looked_ns.saturating_add(every_ns) {
@@ -246,8 +246,8 @@ impl<C: Content> LeaseTimer<C> {
         if holds { self.looked_ns.saturating_add(every_ns) } else { u64::MAX }
     }
 
-    /// Time in which this site stood still, and has not checked its timers, does not count as silence of others: their
-    /// messages wait to be read, or they have to reconnect first. Returns how much time that was.
+    /// Time during which this site was suspended, and did not check its timers, does not count as silence of others:
+    /// their messages wait to be read, or they have to reconnect first. Returns how much time that was.
     pub fn pardon_standstill(&mut self, now_ns: u64) -> u64 {
         let late_ns = self.looked_ns.saturating_add(self.terms.lease_ns / 4);
         let still_ns = now_ns.saturating_sub(late_ns);
@@ -339,7 +339,8 @@ impl<C: Content> LeaseTimer<C> {
     }
 }
 
-/// Moves the time since which another one is silent by time in which nothing could be heard.
+/// Moves the start of another site's silence forward by the time during which nothing could be
+/// heard.
 pub(super) fn pardon(since_ns: &mut u64, deaf_ns: u64, now_ns: u64) {
     *since_ns = since_ns.saturating_add(deaf_ns).min(now_ns);
 }

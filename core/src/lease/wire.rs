@@ -1,7 +1,7 @@
 //! Progress reports as bytes.
 //!
-//! A progress report is written top down: a lease, what is known of it, the number of leases within it, then
-//! those. Reading and writing are loops, not recursive functions, so that no input decides how much stack they use.
+//! A progress report is written top down: a lease, what is known of it, the number of leases within it, and then these.
+//! Reading and writing are loops, not recursive functions, so that no input decides how much stack they use.
 
 use super::name::{Lease, SiteId};
 use super::progress_report::{ProgressReport, Rec};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// stay for long.
 pub const MOST_LEVELS: usize = 1000;
 
-/// The most leases listed in what is read, since each takes many times the memory of its bytes. It allows for as
-/// many sites as there can be, each with one lease; sites hold few, and a long progress report is trimmed.
+/// The maximum number of leases listed in what is read, since each takes many times the memory of its bytes. It allows
+/// for as many sites as there can be, each with one lease; sites hold few, and a long progress report is trimmed.
 pub const MOST_LEASES: usize = 1 << 16;
 
 /// What precedes the leases within a lease: its name, its holder, whether it was acknowledged, the work as given,

@@ -7,7 +7,8 @@ use crate::search::work::{Entry, Malformed, Pool, Work, pack_entries, portion};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// The most nodes that a split gives. Each costs a removal from a heap that may be large.
+/// The maximum number of nodes that a split gives. Each costs a removal from a heap that may be
+/// large.
 const MOST_GIVEN: usize = 4096;
 
 /// An explorer of any [`Tree`] that continues from the node with the best bound; of equal ones, from the deepest.
@@ -19,11 +20,11 @@ const MOST_GIVEN: usize = 4096;
 pub struct BestFirst<'t, T: Tree> {
     tree: &'t T,
     open: OpenNodes<T::Node>,
-    /// The most open nodes to keep, once memory was short.
+    /// The maximum number of open nodes to keep, once memory was short.
     most: usize,
     /// Searches depth first, with work of its own.
     deep: Box<dyn Explorer + 't>,
-    /// The score to beat in the stretch before.
+    /// The score to beat in the previous stretch.
     best: i64,
 }
 
@@ -177,7 +178,7 @@ impl<T: Tree> Explorer for BestFirst<'_, T> {
                 search_best_first(self.tree, &mut self.open, self.most, left, best)
             };
             progress.add(more);
-            // Otherwise the fuel is used up, there is a solution, or a node was put off.
+            // Otherwise the fuel is used up, there is a solution, or a node was postponed.
             let done = if goes_deep { self.deep.size() == 0.0 } else { self.is_full() };
             if !done || progress.used >= fuel || progress.found.is_some() || self.size() == 0.0 {
                 return progress;
@@ -254,7 +255,7 @@ fn search_best_first<T: Tree>(
         let depth = entry.depth;
         explorer.pool.stack.push(entry);
         progress.add(explorer.run(1, best));
-        // The first child lies on top. A node that was put off lies there alone.
+        // The first child lies on top. A postponed node lies there alone.
         let children = &mut explorer.pool.stack;
         let first = children.pop();
         let put_off = first.as_ref().is_some_and(|first| first.depth == depth);
@@ -295,7 +296,7 @@ mod tests {
             Self { items, room: n * 7 }
         }
 
-        /// The most that fits by brute force.
+        /// The greatest value that fits, by brute force.
         fn most(&self) -> i64 {
             let sum = |set: u32, part: fn(&(i64, i64)) -> i64| -> i64 {
                 let has = |&i: &usize| set >> i & 1 == 1;

@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(explorer.pool.stack[0].node, 17);
     }
 
-    /// A tree that puts its root off, and may also give it a child.
+    /// A tree that postpones its root, and may also give it a child.
     struct Postponing {
         with_child: bool,
     }

@@ -24,13 +24,13 @@ pub struct Layout {
     pub plan: usize,
     /// The most children a node can have.
     pub width: usize,
-    /// The most nodes on a path; the number of places where work is intervals.
+    /// The maximum number of nodes on a path; the number of places where work is intervals.
     pub depth: usize,
     /// Data shared by all nodes of the instance.
     pub tables: Vec<u32>,
 }
 
-/// The most constants of an instance in a launch.
+/// The maximum number of constants of an instance in a launch.
 pub const SIZES: usize = 10;
 
 impl Layout {

@@ -79,7 +79,7 @@ impl Parents {
 
 /// A search on the host whose nodes are bounded elsewhere.
 ///
-/// Nodes that were sent stay part of the search until their bounds come: a copy includes them, and they have not been
+/// Nodes that were sent stay part of the search until their bounds arrive: a copy includes them, and they have not been
 /// counted yet. So the device that computes the bounds may fail at any time.
 pub trait HostSearch: Explorer {
     /// The parameters of the bounding kernel.

@@ -125,9 +125,9 @@ fn in_groups(
     pieces.chunks(GROUP).map(&mut join).collect()
 }
 
-/// Checks pieces of work from elsewhere, with an explorer that has no work, and has none afterwards: that they can be read
-/// and, where work is intervals, that they share no leaves, and lie within what was `given` if that is known. Where work
-/// is open nodes, nothing tells cheaply whether one lies below another.
+/// Checks pieces of work from elsewhere, with an explorer that has no work, and has none afterwards: that they can be
+/// read and, where work is intervals, that they share no leaves, and lie within what was `given` if that is known.
+/// Where work is open nodes, there is no cheap way to tell whether one lies below another.
 ///
 /// # Errors
 /// If a piece is malformed, overlaps with another one, or exceeds what was given.

@@ -14,7 +14,7 @@ const FIRST_WIDTH: usize = 256;
 const WIDER: usize = 8;
 /// The nodes that a task expands.
 const PIECE: usize = 256;
-/// The most tasks into which the nodes of a layer are divided by their keys.
+/// The maximum number of tasks into which the nodes of a layer are divided by their keys.
 const SHARDS: usize = 64;
 
 /// A task that is called with its number.
@@ -27,7 +27,7 @@ pub type PackOpen<'p> = dyn Fn() -> Vec<Work> + 'p;
 pub struct LayersLimits<'a> {
     /// Runs a task for each number below the given one, on any number of threads.
     pub run_tasks: &'a dyn Fn(usize, &LayerTask<'_>),
-    /// About the most children made.
+    /// The approximate maximum number of children made.
     pub made: u64,
     /// Whether to stop; called often, by all tasks, and true from then on.
     pub stop: &'a (dyn Fn() -> bool + Sync),

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 struct Orders {
     costs: Vec<Vec<i64>>,
     keys: bool,
-    /// How much bounds may exceed what is true: 0 for a tree without faults.
+    /// By how much bounds may exceed the true values: 0 for a tree without faults.
     wrong: i64,
 }
 

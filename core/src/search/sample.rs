@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// The largest sample: its size is the last byte of the fingerprint.
 pub(crate) const MOST: u8 = u8::MAX;
 
-/// The most nodes near the root that wait to be sampled.
+/// The maximum number of nodes near the root that wait to be sampled.
 const WIDE: usize = 128;
 
 /// The size of the sample behind a fingerprint.

@@ -85,7 +85,7 @@ pub trait Tree: Sync {
         None
     }
 
-    /// Notes whether the run is waiting to stop. A tree whose nodes take long may then put off the current ones with
+    /// Notes whether the run is waiting to stop. A tree whose nodes take long may then postpone the current ones with
     /// [`Children::postpone`].
     fn set_stop_requested(&self, _requested: bool) {}
 
@@ -167,7 +167,7 @@ pub struct Children<'a, T: Tree + ?Sized> {
     /// The node's bound: its children's are no better.
     pub(crate) bound: i64,
     pub(crate) cutoff: i64,
-    /// Whether the node was put off.
+    /// Whether the node was postponed.
     postponed: bool,
 }
 
@@ -233,7 +233,7 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         self.total += u128::from(n);
     }
 
-    /// Puts the node off instead of adding children. The stretch ends here.
+    /// Postpones the node instead of adding children. The stretch ends here.
     ///
     /// The node has been counted, so its rest should have a [`Tree::weight`] of 0.
     ///
@@ -248,7 +248,7 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         self.postponed = true;
     }
 
-    /// Ends a stretch: if its last node was put off, it must have no children.
+    /// Ends a stretch: if its last node was postponed, it must have no children.
     #[inline]
     pub(crate) fn end_stretch(&self) {
         let parent = self.made > 0 || self.others > 0;

@@ -289,7 +289,7 @@ impl Peer {
 
     /// Handles a peer that has joined.
     fn on_came(&mut self, peer: PeerId, size: f64, actions: &mut Vec<Action>) {
-        // A root that starts again may have more places than this peer knows of.
+        // A root that was restarted may have more places than this peer knows of.
         self.peers = self.peers.max(peer + 1);
         self.gone.retain(|&gone| gone != peer);
         self.count_present();
@@ -320,7 +320,7 @@ impl Peer {
         // A new parent that knew of this place earlier may have been refused here before this work came.
         let new = self.place.parent().filter(|&parent| former != Some(parent));
         let notifies = size > 0.0 && self.policy.asks_along_the_tree();
-        // To a parent at which this peer waits it would mean that it waits no longer.
+        // A parent at which this peer waits would conclude that the peer no longer waits.
         if let Some(parent) = new.filter(|&parent| notifies && !self.asking.waits_at(parent)) {
             send(parent, Message::Unpark, actions);
         }

@@ -21,7 +21,8 @@ pub struct TreeShape {
     pub growth: Growth,
     /// Children of a peer in a full tree.
     pub degree: u32,
-    /// The most levels below the root, which then determine the degree; 0 for any number.
+    /// The maximum number of levels below the root, which then determine the degree; 0 for any
+    /// number.
     pub levels: u32,
     /// Whether the seed draws the bridges; otherwise they are always the same.
     pub drawn_bridges: bool,
@@ -266,7 +267,7 @@ impl TreePlace {
         members.insert(at, me);
         let PeerTree { prescribed, seed, shape, .. } = &self.tree;
         let table = match shape {
-            // A root that starts again may have more places than the one before.
+            // A root that was restarted may have more places than the one before.
             Shape::Random(table) if table.parents.len() >= members.len() => Some(table),
             Shape::Random(_) | Shape::Full { .. } => None,
         };
@@ -471,7 +472,7 @@ mod tests {
         }
     }
 
-    /// A joiner used to crash if its root started again with more places, and a random tree.
+    /// A joiner used to crash if its root was restarted with more places, and a random tree.
     #[test]
     fn more_peers_may_be_present_than_there_were_at_first() {
         for shape in [shaped(Growth::Full, 10, 2), shaped(Growth::Random, 10, 0)] {

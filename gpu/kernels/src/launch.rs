@@ -15,7 +15,7 @@ pub fn explorers_per_block(kernel: &str, entry: KernelEntry) -> u32 {
 /// Nodes per page.
 pub const PAGE: u32 = 64;
 
-/// The steps after which an explorer first looks whether others wait for nodes; `LOOK_EVERY` in `cuda/giving.cuh`.
+/// The steps after which an explorer first checks whether others wait for nodes; `LOOK_EVERY` in `cuda/giving.cuh`.
 pub const LOOK_EVERY: u32 = 16;
 
 /// Words of a solution record before the plan.
@@ -57,7 +57,7 @@ pub struct Launch {
     pub explorers: u32,
     /// Explorers that take part: the first ones; the others only give.
     pub active: u32,
-    /// The most pages that an explorer can own: a power of two, at least 4.
+    /// The maximum number of pages that an explorer can own: a power of two, at least 4.
     pub span: u32,
     /// Twice the number of pages.
     pub free_room: u32,
@@ -67,7 +67,7 @@ pub struct Launch {
     pub free_pages: u32,
     /// How many pages have never been used: the first of the free pages, the last of all pages. The list omits them.
     pub unused: u32,
-    /// The most steps per explorer in this launch.
+    /// The maximum number of steps per explorer in this launch.
     pub budget: u32,
     /// Explorers stop soon after this many are idle; 0 for never.
     pub trigger: u32,
@@ -119,12 +119,12 @@ pub struct LaunchReport {
     pub taken: u32,
     /// Pages that became free.
     pub returned: u32,
-    /// The most steps made by any explorer.
+    /// The maximum number of steps made by any explorer.
     pub steps: u32,
     /// Nodes that explorers gave to one another.
     pub given: u32,
     /// If explorers give nodes to one another: how many have begun, how many have nodes or are about to get some, and
-    /// whether one has stopped for another reason than waiting in vain, so that the others need not wait for nodes any
+    /// whether one has stopped for a reason other than waiting in vain, so that the others need not wait for nodes any
     /// longer.
     pub begun: u32,
     /// See `begun`.

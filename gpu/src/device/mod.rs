@@ -18,7 +18,7 @@ use std::time::Instant;
 
 /// Pages take at most this fraction (1/n) of the memory.
 const PART: u64 = 2;
-/// The most pages that one explorer can own.
+/// The maximum number of pages that one explorer can own.
 const MOST_SPAN: u32 = 8192;
 /// Backups that travel while kernels run take at most this fraction (1/n) of the memory.
 const STAGED_PART: u64 = 16;

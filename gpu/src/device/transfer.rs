@@ -134,8 +134,8 @@ impl Device {
     }
 
     /// Removes this much work, as [`Device::take_work`] does, and starts copying it to a buffer on the host, followed
-    /// by a copy of all that stays. Returns how many words were removed, and how long the device stood still. Does
-    /// nothing if there is too little work for that, or too much.
+    /// by a copy of all that stays. Returns how many words were removed, and how long the device was idle. Does nothing
+    /// if there is too little work for that, or too much.
     ///
     /// # Errors
     /// If the device fails.

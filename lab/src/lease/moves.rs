@@ -110,7 +110,7 @@ impl LeaseModel {
         }
     }
 
-    /// What a root does whose place was taken: nobody needs it.
+    /// Nobody needs what a root does once its place was taken.
     fn moves_of_old_root(&self, moves: &mut Vec<(Move, bool)>) {
         let place = self.places;
         let Some(Some(process)) = self.processes.get(place) else { return };

@@ -271,7 +271,7 @@ impl<L: Load> World<'_, L> {
         let incarnation = self.incarnation();
         self.place_site(0, Site::root(0, incarnation, whole, best), now_ns)?;
         self.with_gateway(0, now_ns, |gateway| gateway.adopt_listed_leases())?;
-        // The root that was to stop may have died before that, or meanwhile.
+        // The root that should have stopped may have died before that, or meanwhile.
         if self.inner.state.fleet.stop_ns.is_some_and(|stop_ns| stop_ns <= now_ns) {
             self.schedule(now_ns, Incident::End);
         }

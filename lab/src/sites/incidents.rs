@@ -50,7 +50,7 @@ pub(super) enum Incident {
     Resume,
     /// A moment to record for the chart.
     CheckSites,
-    /// The whole search is stopped in order.
+    /// The whole search is stopped in an orderly way.
     End,
 }
 

@@ -7,7 +7,7 @@ use super::model::{Q, equilibrium};
 use pleach_core::search::level::Level;
 use std::ops::Range;
 
-/// The most steps in a sweep.
+/// The maximum number of steps in a sweep.
 const DEEPEST: usize = 16;
 /// The fastest inflow, in cells a step; the speed of sound is 0.58.
 const FASTEST: f64 = 0.3;
@@ -77,7 +77,7 @@ pub struct Setup {
     pub friction: Friction,
     /// The obstacle.
     pub obstacle: Obstacle,
-    /// The most steps in a sweep; a slab keeps as many planes of each neighbour.
+    /// The maximum number of steps in a sweep; a slab keeps as many planes of each neighbour.
     pub depth: usize,
     /// The vector instructions.
     pub level: Level,
@@ -151,7 +151,7 @@ impl Flow {
         self.setup.size.iter().product()
     }
 
-    /// The most steps in a sweep.
+    /// The maximum number of steps in a sweep.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.setup.depth

@@ -27,7 +27,7 @@ impl LineMemory {
         Some(Self { numbers, begin, count })
     }
 
-    /// The most lines for which there is room.
+    /// The maximum number of lines for which there is room.
     pub fn capacity(&self) -> usize {
         self.numbers.len() / LANES - 1
     }

@@ -103,7 +103,7 @@ pub trait Stepping: Sync {
     /// The minimum number of units in a slab.
     fn least(&self) -> usize;
 
-    /// The most steps in a sweep, which is how long the neighbours' edges are valid.
+    /// The maximum number of steps in a sweep, which is how long the neighbours' edges are valid.
     fn depth(&self) -> usize;
 
     /// Whether the first and the last unit are neighbours.

@@ -17,7 +17,7 @@ pub struct CutSchedule {
     window: usize,
     /// How many steps were done at the last measurement, and when it took place.
     last: (usize, Instant),
-    /// The most steps in a sweep.
+    /// The maximum number of steps in a sweep.
     depth: usize,
     /// Seconds that a sweep takes.
     sweep: f64,

@@ -199,7 +199,7 @@ mod tests {
         let slow = 7;
         let mut under_way = vec![range(slow)];
         for sent in slow + 1..slow + AHEAD {
-            // Those that were sent later are already done, or are not.
+            // Those that were sent later may be done already, or not.
             assert!(has_room(&under_way, sent));
             under_way.truncate(1 + sent % 2);
             under_way.push(range(sent));

@@ -27,7 +27,7 @@ pub(super) struct PhaseShare<'a> {
     pub done: usize,
     /// Steps of all sweeps.
     pub steps: usize,
-    /// The most steps in a sweep.
+    /// The maximum number of steps in a sweep.
     pub depth: usize,
     /// Where all threads wait for each other.
     pub meet: Barrier,

@@ -6,7 +6,7 @@ use pleach_core::search::work::Pack;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Owed time up to this length is not slept at once, because sleeps are inexact.
+/// Owed sleep shorter than this is postponed, because sleeps are inexact.
 const OWED: Duration = Duration::from_micros(200);
 
 /// A slowed worker sleeps at most this long at a time, because the loop may be stopped meanwhile.

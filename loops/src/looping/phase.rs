@@ -83,7 +83,7 @@ pub(super) struct Phase<'a, W> {
     pub exchanged: bool,
 }
 
-/// What a thread does: it returns how long the sweeps took that it completed, or why its device failed.
+/// What a thread does: returns how long its completed sweeps took, or why its device failed.
 type PhaseJob<'j> = Box<dyn FnOnce() -> Result<Duration, String> + Send + 'j>;
 
 impl<'a, W: Stepping> Phase<'a, W> {

@@ -26,8 +26,8 @@ impl<'t> Team<'t> {
         Self { blocks, tiles, has_neighbours: shared.edges.len() > 1 || shared.is_ring }
     }
 
-    /// Makes all sweeps together with the other threads, unless they are stopped or one is lost. Returns how long those
-    /// sweeps took that this thread completed.
+    /// Makes all sweeps together with the other threads, unless they are stopped or one is lost. Returns how long the
+    /// sweeps that this thread completed took.
     pub fn sweep(
         &self,
         shared: &PhaseShare<'_>,

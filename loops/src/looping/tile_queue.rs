@@ -63,9 +63,9 @@ impl TileQueue {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits for a tile that can be swept and is not better left to others, and takes it. Returns `None` if nothing is
-    /// left to take until all tiles have done this many sweeps, or if a thread is lost. Once `stopped`, no further sweep
-    /// is begun.
+    /// Waits for a tile that can be swept and should not be left to others, and takes it. Returns `None` if nothing is
+    /// left to take until all tiles have done this many sweeps, or if a thread is lost. Once `stopped`, no further
+    /// sweep is begun.
     pub fn take(&self, me: usize, until: usize, stopped: impl Fn() -> bool) -> Option<Tile> {
         let mut state = lock(&self.state);
         loop {
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(seen, 5);
     }
 
-    /// Tiles next to each other are never swept at the same time, and in the order that they need.
+    /// Neighbouring tiles are never swept at the same time, and always in the right order.
     #[test]
     fn threads_sweep_tiles_in_turn() {
         for (blocks, threads) in [(1, 3), (2, 2), (5, 2), (7, 3), (20, 7)] {

@@ -90,7 +90,7 @@ impl<'a> Frame<'a> {
             return Err(format!("opaque at {}, expected 0 to 1", settings.opaque));
         }
         let axes = view.axes(scene.mesh())?;
-        // A ray that never ends must continue even when no more light comes through.
+        // A ray that never ends must continue even when no more light passes through.
         let least = if settings.opaque < 1.0 { 1.0 - settings.opaque } else { -1.0 };
         Ok(Self::in_stages(scene, view, (&axes, settings.method, least), run))
     }

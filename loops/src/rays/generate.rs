@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 /// The most tetrahedra that a name may ask for.
 const MOST: usize = 20_000_000;
 
-/// The most random points: each brings about seven tetrahedra.
+/// The maximum number of random points: each brings about seven tetrahedra.
 const MOST_POINTS: usize = 1_000_000;
 
 /// The six tetrahedra of a cube whose corners are numbered x + 2y + 4z. All share the diagonal from 0 to 7, so that

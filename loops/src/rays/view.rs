@@ -2,7 +2,7 @@
 
 use super::mesh::{Mesh, dot, less};
 
-/// The most pixels along an edge of a picture: pixel numbers must fit 16 bits.
+/// The maximum number of pixels along an edge of a picture: pixel numbers must fit 16 bits.
 pub const MOST_PIXELS: u32 = 16_384;
 
 /// The radii of meshes are below this.

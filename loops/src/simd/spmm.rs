@@ -71,7 +71,6 @@ macro_rules! product {
                         for v in 0..V {
                             let mask = (mask >> (v * LANES)) as $mask;
                             // SAFETY: the steps of a row refer only to its own values; the mask leaves out the rest.
-                            // beside.
                             let x = unsafe { $masked_load(mask, from.wrapping_add(v * LANES)) };
                             for r in 0..R {
                                 all[r][v] = $masked_fma($set(values[r][k]), x, all[r][v], mask);

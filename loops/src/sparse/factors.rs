@@ -13,7 +13,8 @@ use std::sync::OnceLock;
 
 /// The maximum number of rows of a unit.
 const ROWS: usize = 16 * TOGETHER;
-/// The most bytes that the results of a unit of several rows take: they travel in one message.
+/// The maximum number of bytes that the results of a unit of several rows take: they travel in one
+/// message.
 const MOST_BYTES: usize = 1 << 28;
 
 /// A thread's own memory.

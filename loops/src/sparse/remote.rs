@@ -39,7 +39,7 @@ impl<T: Sparse> RemoteLoop for Counting<'_, T> {
 }
 
 impl<T: Sparse> RemoteLoop for Adding<'_, T> {
-    /// Begins with whether a row was not as long as counted, because only the process that ran it can tell.
+    /// Begins with a flag for rows that are not as long as counted, because only the process that ran them can tell.
     fn pack(&self, unit: usize, out: &mut Vec<u8>) {
         self.is_wrong().pack(out);
         put_words(self.columns.part(unit).iter().copied(), out);

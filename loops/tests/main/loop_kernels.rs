@@ -34,7 +34,7 @@ impl Way {
         let outcome = run_loop(&WorkerPool::default(), work, &settings, go_on).unwrap();
         let (parts, warnings) = (outcome.report.parts, outcome.report.warnings);
         assert!(outcome.report.complete);
-        // Beside threads, a device may come too late for a small loop.
+        // Alongside threads, a device may be ready too late for a small loop.
         let sure = threads == 0 && work.units() > 0;
         if self.devices.iter().any(|words| words.contains("fail=")) {
             let first = self.devices == ["emulated:rmax=2:fail=1"];

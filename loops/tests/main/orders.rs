@@ -253,8 +253,8 @@ fn a_site_whose_message_is_arriving_is_not_silent() {
     assert_eq!((report.sites.len(), report.sites[0].redone), (1, 0));
 }
 
-/// Three units. Once the first result has arrived at the root, and before the other site sends the next one, both stand
-/// still for more than a lease.
+/// Three units. Once the first result has arrived at the root, and before the other site sends the next one, both are
+/// suspended for longer than a lease.
 struct Standstill<'a> {
     lease: Duration,
     /// The site's number.
@@ -300,7 +300,7 @@ impl RemoteLoop for Standstill<'_> {
     }
 }
 
-/// After a standstill of all processes, the root used to drop the others before they could send anything.
+/// When all processes had been suspended, the root used to drop the others before they could send anything.
 #[test]
 fn time_in_which_the_root_stood_still_is_no_silence() {
     let lease = Duration::from_secs(2);

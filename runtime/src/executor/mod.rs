@@ -37,7 +37,7 @@ pub trait Executor: Send {
     /// The explorer, for giving and taking work.
     fn explorer(&mut self) -> &mut dyn Explorer;
 
-    /// The most fuel that a stretch can use.
+    /// The maximum fuel that a stretch can use.
     fn max_fuel(&self) -> u64 {
         1 << 18
     }

@@ -9,12 +9,12 @@ use std::io::{Read, Take};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The bytes of a file that are read at once.
+/// How many bytes of a file are read at once.
 const PIECE: usize = 1 << 16;
 
 /// An answer with a file of this length.
 pub(super) fn download(file: File, length: u64) -> Response {
-    // A file of a user must not run as a part of the page.
+    // A user's file must not run as part of the page.
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
@@ -24,7 +24,7 @@ pub(super) fn download(file: File, length: u64) -> Response {
     (headers, Body::from_stream(Pieces(file.take(length)))).into_response()
 }
 
-/// A file in pieces: many may be on their way at once, to slow readers.
+/// A file in pieces: many downloads may be under way at once, to slow readers.
 struct Pieces(Take<File>);
 
 impl Stream for Pieces {

@@ -31,13 +31,13 @@ impl Service {
         }
         let view = &mut job.view;
         if root.since.elapsed() > STEADY {
-            // What happened long ago was another fault.
+            // A crash long ago had another cause.
             job.failures = 0;
         }
         let stopped_by = stopped_by.as_deref();
         let by_signal = stopped_by == Some("cancelled");
         let not_its_own = code == Some(NOT_STARTED)
-            // What was right when it began is right now.
+            // What was right when it began is still right.
             || root.resumes && code == Some(2)
             || FAULTS.iter().any(|number| said.contains(&format!("(os error {number})")));
         let (keep, unread) = match result {
@@ -96,8 +96,8 @@ impl Service {
             self.retire(state, id, keep.filter(|_| is_done));
         } else {
             state.unsaved.insert(id);
-            // The next root must not take it for its own. One that never started does not hold it: that of a service
-            // that was killed may.
+            // The next root must not take it for its own. A root that never started does not hold it, but the root of a
+            // service that was killed may.
             if code != Some(NOT_STARTED) {
                 let _ = std::fs::remove_file(self.folder(id).join(RESULT));
             }

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Where files lie until their job is stored: beside the folders of jobs, which are numbers.
+/// Where files lie until their job is stored: next to the folders of jobs, whose names are numbers.
 const INCOMING: &str = "jobs/incoming";
 
 /// Where a root writes its result, in the job's folder.
@@ -66,7 +66,7 @@ impl IncomingFiles {
 
     /// Removes what an earlier service left.
     pub fn clear(data: &Path) {
-        // What cannot be removed takes room, and does no other harm.
+        // What cannot be removed takes up room, but does no other harm.
         let _ = std::fs::remove_dir_all(data.join(INCOMING));
     }
 }
@@ -90,7 +90,7 @@ pub struct RootEnd {
     pub code: Option<i32>,
     /// What it printed, if all of it can be read.
     pub result: Result<Vec<u8>, String>,
-    /// What stopped the search, if its result says that it was stopped; empty if it does not say by what.
+    /// What stopped the search, if its result says that it was stopped; empty if the result does not say what did.
     pub stopped_by: Option<String>,
     /// Whether its result has a solution.
     pub solved: bool,
@@ -119,7 +119,7 @@ impl RootEnd {
     }
 }
 
-/// What matters here of a result that a search printed.
+/// The parts of a search's printed result that matter here.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Printed {
@@ -209,11 +209,11 @@ pub fn remove_internal(folder: &Path, failed: bool) -> bool {
     {
         return false;
     }
-    // What failed may be resumed by hand.
+    // A failed job may be resumed by hand.
     let saved = [CHECKPOINT.to_string(), format!("{CHECKPOINT}.old")];
     let files = std::fs::read_dir(folder).into_iter().flatten();
     for name in files.filter_map(|file| file.ok()?.file_name().into_string().ok()) {
-        // A process that was killed leaves others with the same beginning.
+        // A killed process leaves other files whose names begin in the same way.
         let is_own = [RESULT, CHECKPOINT, KEY].iter().any(|own| name.starts_with(own));
         if is_own && !(failed && saved.contains(&name)) {
             // What cannot be removed does no harm.
@@ -269,7 +269,7 @@ mod tests {
         let last = end(Some(3), large).last.unwrap();
         assert_eq!((last.best, last.bound), (Some(9_007_199_254_740_993), Some(-5)));
         assert_eq!((last.nodes, last.decimals), (7, 2));
-        // A value that is no whole number hides nothing else.
+        // A value that is not a whole number hides nothing else.
         let odd = end(Some(3), "{\"status\":\"stopped\",\"objective\":1e300}\n");
         assert!(odd.stopped_by.is_some() && odd.last.unwrap().best.is_none());
         assert_eq!(end(Some(0), "{\"status\":").result.unwrap_err(), "its result is incomplete");
@@ -286,7 +286,7 @@ mod tests {
         let all = [&saved[..], &users].concat();
         for (failed, mut stays) in [(true, all), (false, users.to_vec())] {
             std::fs::create_dir_all(&folder).unwrap();
-            // A key has the last name while it is written.
+            // A key has the last of these names while it is being written.
             let others = ["result.json", "search.pleach.part", "search.pleach.lock", "search.key"];
             let others = others.iter().chain(&["search.key.0123456789abcdef"]);
             for name in others.chain(&saved).chain(&users) {

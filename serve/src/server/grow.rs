@@ -1,4 +1,4 @@
-//! `--grow`: asks Slurm for joiners while searches could use more threads, and lets them go when they are idle.
+//! `--grow`: asks Slurm for joiners while searches could use more threads, and dismisses them when they are idle.
 
 use super::state::Service;
 use crate::slurm::Slurm;
@@ -13,7 +13,7 @@ const EVERY: Duration = Duration::from_secs(2);
 /// How long a command of Slurm may take.
 const MOST: Duration = Duration::from_secs(30);
 
-/// What the service knows that matters for growing.
+/// What growing depends on.
 struct Need {
     /// Searches that could use more threads.
     wanting: usize,
@@ -21,7 +21,7 @@ struct Need {
     idle: usize,
     /// Jobs that are not over.
     open: usize,
-    /// The numbers, in Slurm, of the joiners that are there.
+    /// The Slurm job numbers of the joiners that are present.
     joined: BTreeSet<u64>,
 }
 
@@ -30,7 +30,7 @@ pub(super) async fn run(service: Arc<Service>, slurm: Slurm) {
     let mut last_error = String::new();
     loop {
         if let Err(why) = adjust(&service, &slurm).await {
-            // Once, however often it is tried.
+            // Reported once, however often it is tried.
             if why != last_error {
                 service.audit("slurm", &why);
             }
@@ -57,7 +57,7 @@ async fn adjust(service: &Arc<Service>, slurm: &Slurm) -> Result<(), String> {
         return Ok(());
     }
     let room = (slurm.most as usize).saturating_sub(alive.len());
-    // Twice as many each time, once the last ones have come.
+    // Twice as many each time, once the last ones have joined.
     let more = if need.wanting > 0 && need.idle == 0 && pending.is_empty() {
         room.min(alive.len().max(1))
     } else {
@@ -91,7 +91,7 @@ async fn submit(service: &Service, slurm: &Slurm) -> Result<String, String> {
     let name = job_name(service);
     let mut args =
         vec!["--parsable", "--job-name", &name, "--time", &minutes, "--cpus-per-task", &threads];
-    // It leaves its search in order before its time is over.
+    // It leaves its search in an orderly way before its time is over.
     args.extend(["--signal", "B:TERM@30", "--output", "/dev/null", "--wrap", &wrap]);
     if !slurm.partition.is_empty() {
         args.extend(["--partition", &slurm.partition]);
@@ -119,7 +119,8 @@ async fn slurm_says(program: &str, args: &[&str]) -> Result<String, String> {
 }
 
 impl Service {
-    /// What matters for growing. Joiners from Slurm that have been idle for long are dismissed.
+    /// Gathers what growing depends on. Joiners from Slurm that have been idle for long are
+    /// dismissed.
     fn need(&self, idle: Duration) -> Need {
         let mut state = self.lock();
         let wanting = state.wanting();

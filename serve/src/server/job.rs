@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tokio::process::ChildStdin;
 
-/// The most moments of a history, an even number.
+/// The maximum number of moments of a history, an even number.
 const MOMENTS: usize = 1000;
 /// How long a root runs before it may be stopped for the jobs of others.
 const STAYS: Duration = Duration::from_secs(10);
 /// How long most workers must be idle before a search gives threads back.
 const IDLE: Duration = Duration::from_millis(700);
-/// How long a search may take to find work for threads that it got.
+/// How long a search may take to find work for threads that it was given.
 const SETTLE: Duration = Duration::from_millis(1500);
 
 /// Why a root is stopped.
@@ -35,7 +35,7 @@ pub enum StopReason {
 pub struct Root {
     /// Which start of the job it is.
     pub run: u64,
-    /// Its standard input; the end asks it to stop.
+    /// Its standard input; closing it asks the root to stop.
     pub input: Option<ChildStdin>,
     /// The port at which joiners reach it.
     pub port: Option<u16>,
@@ -133,7 +133,7 @@ impl Job {
         self.root.as_ref().is_some_and(|root| root.workers == Some(0))
     }
 
-    /// What matters for fair shares.
+    /// What fair shares depend on.
     pub fn share(&self) -> JobShare {
         JobShare {
             id: self.view.id,
@@ -142,7 +142,7 @@ impl Job {
             open: self.root.as_ref().is_some_and(|root| root.port.is_some()) && !self.is_alone(),
             running: self.root.is_some(),
             is_search: self.is_search(),
-            // What is no search, or works alone, would lose its work.
+            // A command that is not a search, or a root that works alone, would lose its work.
             may_stop: self.is_search()
                 && !self.is_alone()
                 && self.root.as_ref().is_none_or(|root| root.since.elapsed() > STAYS),
@@ -226,8 +226,8 @@ impl Room {
         (self.idle_since, self.busy_since) = (None, None);
     }
 
-    /// Learns from a report how many workers have work. A search with nothing to share for its workers gives them back;
-    /// one whose workers are all busy gets more, later each time that more were of no use.
+    /// Learns from a report how many workers have work. A search that has nothing to share gives workers back; one
+    /// whose workers are all busy gets more, but waits longer each time that more were of no use.
     fn learn(&mut self, workers: u32, busy: u32) {
         let now = Instant::now();
         let idle = workers > 1 && 2 * busy < workers;

@@ -1,4 +1,4 @@
-//! The joiners: who is there, and which job each serves.
+//! The joiners: which are present, and which job each serves.
 
 use super::caller::Caller;
 use super::job::{Root, StopReason};
@@ -16,9 +16,9 @@ const WAIT: Duration = Duration::from_secs(20);
 pub(super) const SILENCE: Duration = Duration::from_secs(5);
 /// How long after a joiner left one of its requests may still arrive.
 pub(super) const LATE: Duration = Duration::from_secs(60);
-/// The most threads of a joiner.
+/// The maximum number of threads of a joiner.
 const THREADS: u32 = 4096;
-/// The most joiners.
+/// The maximum number of joiners.
 const JOINERS: usize = 10_000;
 
 /// A request of a joiner that waits.
@@ -87,7 +87,7 @@ impl Service {
         report: JoinerReport,
     ) -> Result<Assignments, Refused> {
         if report.leaving {
-            // It may have reported this already, and must not seem to have come again.
+            // It may have reported this already, and must not seem to have come back.
             self.report(caller, report)?;
             return Ok(Assignments { dismissed: true, ..Assignments::default() });
         }
@@ -109,7 +109,7 @@ impl Service {
                 }
             }
         };
-        // After a while it is answered whatever there is.
+        // After a while it is answered, even if nothing has changed.
         let _ = timeout(WAIT, changed).await;
         let (order, dismissed) = {
             let state = self.lock();
@@ -218,8 +218,8 @@ impl Service {
         else {
             return;
         };
-        // A joiner that lost its root because it ended did not crash.
-        // Only those that were sent to it know its key.
+        // A joiner did not crash if it lost its root because the root ended. Only joiners that were
+        // sent to a root know its key.
         let same =
             |root: &Root| root.run == order.run && root.key == order.key && root.stop.is_none();
         if !job.root.as_ref().is_some_and(same) {

@@ -24,7 +24,7 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// The most open connections where the system allows enough open files.
+/// The maximum number of open connections where the system allows enough open files.
 const CONNECTIONS: u64 = 16_000;
 /// The open files, at most, that are kept free of connections: for the database, searches and files of users.
 const OTHER_FILES: u64 = 1024;
@@ -34,7 +34,7 @@ const IDLE: Duration = Duration::from_secs(90);
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The longest head of a request, in bytes.
 const HEAD: usize = 16 << 10;
-/// The most callers that open TLS at once.
+/// The maximum number of callers that open TLS at once.
 const HANDSHAKES: usize = 256;
 
 /// Why a service cannot listen.
@@ -112,13 +112,14 @@ impl Listener {
     }
 }
 
-/// The most files that this process may have open, raised as far as the system allows.
+/// The maximum number of files that this process may have open, raised as far as the system allows.
 fn open_files() -> u64 {
     let raised = rlimit::increase_nofile_limit(rlimit::INFINITY);
     raised.or_else(|_| rlimit::Resource::NOFILE.get_soft()).unwrap_or(OTHER_FILES)
 }
 
-/// The most open connections of a process with this limit of open files: at least half of it.
+/// The maximum number of open connections of a process with this limit of open files: at least half
+/// of it.
 fn most_connections(files: u64) -> usize {
     (files - OTHER_FILES.min(files / 2)).min(CONNECTIONS) as usize
 }
@@ -154,7 +155,7 @@ async fn accept(
     }
 }
 
-/// A connection that ends when nothing moves on it for long.
+/// A connection that ends when it has been idle for long.
 pub(super) struct Connection {
     stream: TlsStream<TcpStream>,
     idle: Pin<Box<Sleep>>,
@@ -166,7 +167,7 @@ impl Connection {
         Self { stream, idle: Box::pin(sleep(IDLE)), _place: place }
     }
 
-    /// Something moved: it may be idle for the whole time again.
+    /// Bytes were transferred, so the full idle time starts again.
     fn touch<T>(&mut self, moved: Poll<std::io::Result<T>>) -> Poll<std::io::Result<T>> {
         if matches!(moved, Poll::Ready(Ok(_))) {
             self.idle.as_mut().reset(Instant::now() + IDLE);

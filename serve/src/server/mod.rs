@@ -70,7 +70,7 @@ pub enum ServeError {
 /// The credentials that a new service writes: of an operator, and of joiners.
 const FIRST: [(&str, Role); 2] = [("operator", Role::Operator), ("joiners", Role::Joiner)];
 
-/// How often a service looks whether it should stop.
+/// How often a service checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs a service until `stop` returns true, then stops all roots; they save their searches.

@@ -22,10 +22,10 @@ const TICK: Duration = Duration::from_millis(100);
 const REST: Duration = Duration::from_millis(2);
 /// How often sentences, estimates and sizes are computed.
 const EXPLAIN: Duration = Duration::from_secs(1);
-/// How often to remove files that have expired, and the most jobs per sweep.
+/// How often to remove files that have expired, and the maximum number of jobs per sweep.
 const SWEEP: Duration = Duration::from_secs(60);
 const SWEPT: usize = 1000;
-/// How often usage, and the courses of running searches, are stored.
+/// How often usage, and the histories of running searches, are stored.
 const STORE: Duration = Duration::from_secs(10);
 
 /// Makes plans until the task is dropped.
@@ -165,7 +165,7 @@ fn carry_out(service: &Arc<Service>, state: &mut State, plan: &Plan) -> bool {
     for job in state.jobs.values_mut() {
         let stops = job.root.as_ref().is_some_and(|root| root.stop.is_none())
             && plan.roots.binary_search(&job.view.id).is_err();
-        // What is no search would lose its work.
+        // A command that is not a search would lose its work.
         if stops && job.is_search() {
             job.stop(StopReason::Yield);
             changed = true;
@@ -262,7 +262,7 @@ fn remove_memory(args: &mut Vec<String>) {
     args.retain(|arg| !arg.starts_with("--memory="));
 }
 
-/// Says of each job why it has what it has, and when it can expect more.
+/// Explains for each job why it has the threads that it has, and when it can expect more.
 fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &Plan) {
     let all: u32 = state.accounts.values().map(|account| account.workers).sum();
     let active = |name: &str| state.jobs.values().any(|job| job.view.user == name && job.wants());
@@ -366,7 +366,7 @@ fn measure_files(service: &Service) {
         };
         let bytes = files.flatten().filter_map(bytes_of).sum();
         let mut state = service.lock();
-        // Jobs that came meanwhile were counted when they came.
+        // Jobs that arrived meanwhile were counted on arrival.
         let same = jobs_of(&state, &name) == jobs;
         if let Some(account) = state.accounts.get_mut(&name).filter(|_| same) {
             account.bytes = bytes;
@@ -378,7 +378,7 @@ fn measure_files(service: &Service) {
 fn remove_old_files(service: &Service, keep: Duration) {
     let (at, mut removed) = (now() - keep.as_secs_f64(), 0);
     for id in numbers(&service.settings.data) {
-        // What cannot be asked or removed now may be later.
+        // What cannot be read or removed now may be later.
         if removed < SWEPT && service.lock().store.ended_by(id, at).unwrap_or(false) {
             removed += usize::from(std::fs::remove_dir_all(service.folder(id)).is_ok());
         }

@@ -1,4 +1,4 @@
-//! What users do with jobs: submit, pause, continue, cancel, look at them.
+//! What users do with jobs: submit, pause, continue, cancel and view them.
 
 use super::caller::Caller;
 use super::folder::{CHECKPOINT, IncomingFiles, KEY, LOG, RESULT};
@@ -19,18 +19,18 @@ const UNKNOWN: u16 = 404;
 const CONFLICT: u16 = 409;
 const FULL: u16 = 507;
 
-/// The most words of a command.
+/// The maximum number of words of a command.
 const WORDS: usize = 1000;
-/// The most jobs of a request.
+/// The maximum number of jobs of a request.
 const SUBMISSIONS: usize = 1000;
 /// The longest word, and all words of a command together, in bytes.
 const LENGTH: usize = 10_000;
 const COMMAND: usize = 64 << 10;
 /// The longest key of a submission, in bytes.
 const KEY_LENGTH: usize = 200;
-/// The most files of a job.
+/// The maximum number of files of a job.
 const FILES: usize = 1000;
-/// What a user's file counts for at least, in bytes.
+/// The minimum number of bytes for which a user's file counts.
 const SMALLEST_FILE: u64 = 4096;
 
 impl Service {
@@ -129,7 +129,7 @@ impl Service {
                     }
                     _ => {}
                 }
-                // A job is there with its files, or not at all.
+                // A job exists with its files, or not at all.
                 files.move_to(&self.folder(id)).map_err(StoreError::Files)?;
                 ids.push(id);
                 added_bytes += bytes;
@@ -141,7 +141,7 @@ impl Service {
             Ok(ids)
         });
         let ids = stored.map_err(not_stored)?;
-        // Where a limit needs them, they are measured again and again.
+        // Where a limit depends on them, they are measured again and again.
         let account = state.accounts.get_mut(&caller.name);
         if let Some(account) = account.filter(|it| it.row.limits.bytes.is_some()) {
             account.bytes += added_bytes;
@@ -368,7 +368,7 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
         let known = state.store.job_with_key(&caller.name, &job.key);
         !job.key.is_empty() && known.is_ok_and(|id| id.is_some())
     };
-    // One that is there already costs nothing.
+    // A job that exists already costs nothing.
     let fresh = all.len() - all.iter().filter(known).count();
     let (limits, bytes) = (&account.row.limits, account.bytes);
     if fresh > 0 && limits.bytes.is_some_and(|most| bytes + new > most) {

@@ -27,7 +27,7 @@ const SLOWEST: u64 = 4 << 20;
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
 /// The exit code of a command that refuses its input.
 const BAD_INPUT: i32 = 2;
-/// How often to look whether the root of an earlier service has ended.
+/// How often to check whether the root of an earlier service has ended.
 pub const LOCK: Duration = Duration::from_millis(20);
 /// The exit code of a command that was stopped.
 const STOPPED: i32 = 3;
@@ -68,7 +68,7 @@ impl Service {
         let mut command = Command::new(&self.settings.program);
         command.args(["report", "-", "--out", "-", "--quiet"]).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // An instance that is a file is there, unless the folder has been removed since.
+        // An instance file still exists, unless the folder has been removed since.
         let folder = self.folder(id);
         if folder.is_dir() {
             command.current_dir(folder);
@@ -77,7 +77,7 @@ impl Service {
         let input = child.stdin.take();
         let write = async {
             if let Some(mut input) = input {
-                // A process that ended early says why.
+                // A process that ended early has said why.
                 let _ = input.write_all(&result).await;
             }
         };

@@ -24,13 +24,13 @@ pub struct Settings {
     pub program: PathBuf,
     /// Its build; joiners must have the same.
     pub build: String,
-    /// The most roots at once.
+    /// The maximum number of roots at once.
     pub roots: usize,
     /// The threads of each root.
     pub root_threads: u32,
     /// The time in which half of all past usage is forgotten.
     pub half_life: Duration,
-    /// How long the files of jobs that are over are kept; `None`: for good.
+    /// How long the files of jobs that are over are kept; `None`: forever.
     pub keep: Option<Duration>,
     /// A certificate and its private key, as PEM files, instead of those that the service makes.
     pub certificate: Option<(PathBuf, PathBuf)>,

@@ -21,7 +21,7 @@ pub struct UserShare {
     pub weight: f64,
     /// Thread-seconds used, decayed.
     pub usage: f64,
-    /// The most threads at once.
+    /// The maximum number of threads at once.
     pub most: u32,
 }
 
@@ -42,7 +42,7 @@ pub struct JobShare {
     pub is_search: bool,
     /// Whether its root has run long enough to be stopped for others.
     pub may_stop: bool,
-    /// The most threads that it can use.
+    /// The maximum number of threads that it can use.
     pub room: u32,
 }
 
@@ -68,7 +68,7 @@ pub struct Situation {
     pub jobs: Vec<JobShare>,
     /// The joiners.
     pub joiners: Vec<JoinerShare>,
-    /// The most roots at once.
+    /// The maximum number of roots at once.
     pub roots: usize,
     /// The threads of each root.
     pub root_threads: u32,
@@ -124,7 +124,7 @@ impl Situation {
 
     /// The jobs that should have a root: one at a time to the user with the least use.
     fn choose_roots(&self) -> Vec<u64> {
-        // A root that started a moment ago stays.
+        // A root that has only just started stays.
         let mut roots: Vec<u64> =
             self.jobs.iter().filter(|job| job.running && !job.may_stop).map(|job| job.id).collect();
         let mut threads: BTreeMap<u64, u32> =
@@ -180,8 +180,8 @@ impl Situation {
         .map(|(_, (_, _, id))| id)
     }
 
-    /// How much a user will have used, compared with the weight, if given this number of threads more. The user with
-    /// the least claim comes first.
+    /// How much a user will have used, relative to the weight, if given this many more threads. The user with the least
+    /// claim comes first.
     fn claim(
         &self,
         user: &str,

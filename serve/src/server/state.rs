@@ -120,7 +120,7 @@ impl Service {
             if view.state == JobState::Running {
                 view.state = JobState::Waiting;
             }
-            // One that this program refuses says so when it runs.
+            // A command that this program refuses will say so when it runs.
             let folder = settings.job_folder(view.id);
             let contents = |name: &str| std::fs::read(folder.join(name)).ok();
             let kind = (settings.check)(&view.args, &contents).unwrap_or(CommandKind::Search);
@@ -292,7 +292,7 @@ impl Service {
             let mut state = self.lock();
             state.closing = true;
             for job in state.jobs.values_mut() {
-                // What users asked for stands.
+                // What users asked for still holds.
                 if job.root.as_ref().is_some_and(|root| root.stop.is_none()) {
                     job.stop(StopReason::End);
                 }
@@ -309,7 +309,7 @@ impl Service {
         }
         let mut state = self.lock();
         self.flush(&mut state);
-        // What cannot be stored is at most ten seconds of use.
+        // At most ten seconds of usage are lost if they cannot be stored.
         let _ = state.store_usage();
     }
 

@@ -9,7 +9,7 @@ use crate::search::work::Work;
 use crate::steal::{Effects, InFlight, Message, PeerId, Power, Violation};
 use std::sync::Arc;
 
-/// The most bytes that a gift should take: messages have a limit, and the receiver of a long one waits.
+/// The maximum number of bytes that a gift should take: messages have a limit, and the receiver of a long one waits.
 pub const LONGEST_PIECE: usize = 32 << 20;
 
 /// The effects of the gateway's peer.
@@ -21,7 +21,8 @@ pub(super) struct OuterEffects<'g, D, I> {
 }
 
 impl<D: Tally, I: Workers<Done = D>> OuterEffects<'_, D, I> {
-    /// Takes a share of all work from a holding that waits for its turn, as far as that suffices.
+    /// Takes a share of all work from a holding that waits for its turn, or as much of that share
+    /// as it has.
     fn split_waiting(&mut self, share: f64, all: f64) -> Option<Arc<Work>> {
         let held = self.state.waiting()?.held();
         let (inside, gives_all) = (&*self.inside, self.state.coordinates);
@@ -63,7 +64,7 @@ impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
     }
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, I::Error> {
-        // A site that is leaving gives nothing on, and a piece must not be lost between split and send.
+        // A site that is leaving passes nothing on, and a piece must not be lost between split and send.
         if self.state.site().leaving() {
             return Ok(None);
         }

@@ -245,7 +245,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         let now_ns = self.now_ns;
         self.state.last_heard_ns = now_ns;
         if self.state.over {
-            // A site that still writes does not know of the end.
+            // A site that still writes does not know that the search is over.
             if !matches!(message, GatewayMessage::Peer(Message::Done)) {
                 self.inside.send(from, GatewayMessage::Peer(Message::Done));
             }

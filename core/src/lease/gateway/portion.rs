@@ -21,7 +21,7 @@ impl Tally for Counts {
     }
 }
 
-/// The done and the open part of some work.
+/// What is done and what is open of some work.
 #[derive(Clone, Debug, Default, PartialEq, Pack)]
 pub struct Portion<D> {
     /// What was done.

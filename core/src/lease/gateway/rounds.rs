@@ -9,7 +9,8 @@ use super::workers::Workers;
 use crate::lease::{Content, Holding, HoldingId, Lease, ProgressReport, SiteId};
 use crate::steal::Event;
 
-/// The most holdings that wait for the leases passed on from them before they are returned.
+/// The maximum number of holdings that wait for the leases passed on from them before they are
+/// returned.
 const MOST_WAITING: usize = 16;
 
 impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
@@ -112,13 +113,14 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         }
     }
 
-    /// Time in which this site stood still does not count as silence of others. Call this before anything is handled.
+    /// Time during which this site was suspended does not count as silence of others. Call this before anything is
+    /// handled.
     pub fn pardon_standstill(&mut self) {
         let still_ns = self.state.timer.pardon_standstill(self.now_ns);
         self.state.pardon_away_sites(still_ns, self.now_ns);
     }
 
-    /// Commits, asks again, suspects and gives up where it is time. Returns when to check again.
+    /// Commits, asks again, suspects and gives up where that is due. Returns when to check again.
     ///
     /// # Errors
     /// The first failure inside the site.
@@ -207,7 +209,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         self.pass_to_peer(Event::Came { peer: site }, None)?;
         let root = self.is_root();
         if self.state.stopped && root {
-            // It does not know of the stop yet.
+            // It does not know yet that the search was stopped.
             self.inside.send(site, GatewayMessage::Stop);
         }
         if site == 0 && !root {

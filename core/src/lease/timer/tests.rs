@@ -44,7 +44,7 @@ fn pair() -> (LeaseTimer<Open>, LeaseTimer<Open>, Lease) {
     (root, holder, lease)
 }
 
-/// Delivers what is to be sent; returns other actions, and leaves the answers in `answers`.
+/// Delivers what must be sent; returns other actions, and leaves the answers in `answers`.
 fn pass(
     actions: LeaseActions,
     from: SiteId,
@@ -139,7 +139,7 @@ fn a_return_is_not_repeated_while_it_arrives() {
     assert!(repeats(LEASE, false) > 0);
 }
 
-/// Commits used to pile up at a lender that reads them more slowly than they come.
+/// Commits used to pile up at a lender that reads them more slowly than they arrive.
 #[test]
 fn a_commit_that_the_lender_has_not_answered_delays_the_next_one() {
     let (mut root, mut holder, lease) = pair();
@@ -234,7 +234,7 @@ fn a_root_that_stood_still_does_not_count_it_as_silence() {
     assert_eq!(root.pardon_standstill(back_ns), back_ns - LEASE / 2);
     root.check_timers(back_ns, &mut actions);
     assert!(root.site().lists(lease));
-    // The same standstill does not count twice.
+    // The same suspension does not count twice.
     assert_eq!(root.pardon_standstill(back_ns), 0);
     let mut later = (back_ns..).step_by(LEASE as usize / 8);
     let lapsed = later.find(|&now_ns| {
@@ -244,7 +244,7 @@ fn a_root_that_stood_still_does_not_count_it_as_silence() {
     assert!((back_ns + LEASE / 2..=back_ns + LEASE).contains(&lapsed.unwrap()), "{lapsed:?}");
 }
 
-/// A site that stood still just after the root had come back keeps its work: its lender could not be heard.
+/// A site that was suspended just after the root had come back keeps its work: its lender could not be heard.
 #[test]
 fn a_standstill_after_the_return_of_the_root_does_not_count() {
     let (_, mut holder, lease) = pair();

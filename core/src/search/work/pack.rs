@@ -218,7 +218,7 @@ impl<T: Pack, const N: usize> Pack for [T; N] {
             Err(_) => None,
         });
         failed?;
-        // None failed, so every item is there.
+        // None failed, so every item is present.
         Ok(items.map(|item| item.expect("unpacked")))
     }
 }

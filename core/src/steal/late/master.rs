@@ -11,8 +11,8 @@ use super::super::ticket::{PeerId, Ticket};
 use super::copies::CopyOut;
 use super::messages::{Change, Recall};
 
-/// The most workers of a master that each report in every period. If there are more, they report less often, so that
-/// the master has time for other things.
+/// The maximum number of workers of a master that all report in every period. If there are more, they report less
+/// often, so that the master has time for other things.
 const CROWD: u64 = 16;
 
 impl Peer {

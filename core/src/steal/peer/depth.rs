@@ -49,7 +49,8 @@ impl Peer {
         }
     }
 
-    /// Handles that all open nodes are deep enough: goes one level deeper if they are too few, or gives from now on.
+    /// Handles a pool whose open nodes are all deep enough: goes one level deeper if they are too few, or gives from
+    /// now on.
     pub(super) fn on_depth_reached(&mut self, depth: u32, size: f64, actions: &mut Vec<Action>) {
         if self.down_to != Some(depth) {
             // The size of the pool ended that descent, and a deeper one may have begun.
@@ -128,7 +129,7 @@ mod tests {
         assert_eq!(after(&mut master, Event::Gave, 1.0), (false, Some(3)));
         assert!(!master.waits(1.0));
         assert_eq!(reach(&mut master, 12.0), (false, None));
-        // What arrives is explored at first to one level less than the first pool.
+        // Work that arrives is first explored to one level less than the first pool.
         assert_eq!(after(&mut master, work(0), 3.0), (false, Some(1)));
         assert_eq!(reach(&mut master, 0.0), (false, None));
     }

@@ -10,7 +10,8 @@ use pleach_problems::flowshop::{Flowshop, bound::Bound, instance::Instance};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 
-/// The kernel for these sizes explores the same tree as the CPU, from its optimum, for every use.
+/// The kernel for these sizes explores the same tree as the CPU, from its optimum, however the
+/// device is used.
 fn agrees(problem: &dyn Problem, kernel: &'static str, best: i64) {
     let Progress { counts: wanted, found, .. } = on_cpu(problem, best);
     assert_eq!(found, None, "what is found changes the tree");

@@ -331,7 +331,7 @@ impl LoopRun<'_> {
     /// come late, so they get nothing more of this loop.
     fn drop_silent(&mut self) {
         let lease = Duration::from_nanos(self.coordinator.cluster.terms().lease_ns);
-        // Time in which this process stood still does not count as silence of others.
+        // Time during which this process was suspended does not count as silence of others.
         let now = Instant::now();
         let still = now.duration_since(self.checked).saturating_sub(lease / 4);
         self.checked = now;

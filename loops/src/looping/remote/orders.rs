@@ -38,7 +38,7 @@ pub trait ShareLoops {
     fn fail_loops(&self, why: &str);
 
     /// What the root says first about the current order; nothing if this process `knows` it already. `None` if this
-    /// process came too late, or `waits` says so.
+    /// process came too late, or `waits` returned false.
     ///
     /// # Errors
     /// If the network fails, or the root is lost.
@@ -196,7 +196,8 @@ pub(super) fn pack_results(
     session.pack_shared(&SessionMessage::Loop(LoopMessage { at, what }.packed()))
 }
 
-/// Sends a process that was ready for a finished step what everybody needs of it, and that it is over.
+/// Sends a process that was ready for a finished step the results that everybody needs, and the news that the step is
+/// over.
 pub(super) fn send_end(
     session: &mut Session,
     sequence: &mut LoopSequence,
@@ -226,7 +227,7 @@ pub(super) fn next_message(session: &mut Session) -> Result<Option<LoopMessage>,
             Incoming::Message(0, SessionMessage::Failed(why)) => {
                 return Err(RunError::Site { site: 0, why });
             }
-            // A root that has ended waits only a while for those that have not noticed.
+            // A root that has ended waits only for a while for those that have not noticed.
             Incoming::Lost(0) if !session.is_dismissed() => {
                 return Err(RunError::Lost(session.root_loss()));
             }
