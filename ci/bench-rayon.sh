@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A loop of 10⁸ tiny units with Pleach and with rayon's parallel iterator, in turns in one process.
+# A loop of 10⁸ tiny units with Pleach and with rayon's parallel iterator, alternating in one process.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

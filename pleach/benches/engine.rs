@@ -96,7 +96,7 @@ fn threads(threads: u32) -> Settings {
     Settings { threads, ..Settings::default() }
 }
 
-/// One thread through the whole engine against the explorer alone, in turns.
+/// One thread through the whole engine against the explorer alone, alternately.
 fn overhead(name: &str, problem: Start<'_>, pairs: usize) -> Result<(), RunError> {
     let (mut with, mut without, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..pairs {
@@ -114,7 +114,7 @@ fn overhead(name: &str, problem: Start<'_>, pairs: usize) -> Result<(), RunError
     Ok(())
 }
 
-/// A small run by a worker pool that is new, against the same by one that has run before, in turns.
+/// A small run by a worker pool that is new, against the same by one that has run before, alternately.
 fn second_run(name: &str, device: &str) -> Result<(), RunError> {
     let queens = queens(7);
     let spec: Vec<Spec> = Spec::parse(device).into_iter().collect();
@@ -141,7 +141,7 @@ fn second_run(name: &str, device: &str) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Two threads against one, in turns.
+/// Two threads against one, alternately.
 fn two_threads(name: &str, problem: Start<'_>) -> Result<(), RunError> {
     let (mut ones, mut twos, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..5 {
@@ -255,7 +255,7 @@ impl Knapsack {
     }
 }
 
-/// One thread through the whole engine against recursion by hand, in turns.
+/// One thread through the whole engine against recursion by hand, alternately.
 fn knapsack() -> Result<(), RunError> {
     let mut ratios = Vec::new();
     let (mut engine, mut by_hand, mut nodes) = (Vec::new(), Vec::new(), [0; 2]);

@@ -12,7 +12,7 @@ use pleach_problems::uts::{Uts, parameters::Parameters};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Pairs of runs, in turns.
+/// Pairs of alternating runs.
 const PAIRS: usize = 3;
 
 fn main() -> Result<(), RunError> {
@@ -95,7 +95,7 @@ fn saving(
         plain.push(not);
         ratios.push(saving / not);
     }
-    // It is a file of this bench alone, and of no use any more.
+    // Only this benchmark uses the file, and it is no longer needed.
     let _ = std::fs::remove_file(path);
     let ratio = median(ratios);
     println!(

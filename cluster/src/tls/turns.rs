@@ -1,4 +1,4 @@
-//! [`Turns`]: the loop of one side. One thread serves all authenticated connections in turns.
+//! [`Turns`]: the loop of one side. One thread serves all authenticated connections in turn.
 
 use super::frame::{Frame, FrameKind};
 use super::hello::{Contact, Refusal, RefusalCode};

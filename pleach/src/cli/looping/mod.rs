@@ -150,7 +150,7 @@ fn run_loop(
         {
             faster = dynamic;
             result.split = Some(split);
-            // Both times are the least of runs in turns.
+            // Both times are the least of alternating runs.
             if times.is_none() && faster.seconds < report.seconds {
                 result.report = &faster;
             }

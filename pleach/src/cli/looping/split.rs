@@ -84,7 +84,7 @@ struct Search<'a, 'b> {
 impl Search<'_, '_> {
     /// The fastest split. The first search goes through the whole interval. Times are noisy and may mislead it, so the
     /// second one compares the splits that may be the fastest, among them the one that dynamic sharing found: all of
-    /// them run in turns, and the slower half drops out, until one is left. Dynamic sharing runs alongside them.
+    /// them take turns, and the slower half drops out, until one is left. Dynamic sharing runs alongside them.
     fn best(&mut self, found: f64) -> Result<Option<Split>, Failure> {
         if self.try_split(found)?.is_none() || !self.golden_section()? {
             return Ok(None);
