@@ -1,5 +1,5 @@
-//! Tells the program which commit it is built from, for the rows that `pleach reproduce` writes, and which sources,
-//! for processes that are to search together.
+//! Tells the program which commit it is built from, for the rows that `pleach reproduce` writes, and which sources, for
+//! processes that search together.
 
 use std::fs;
 use std::path::{Path, PathBuf};

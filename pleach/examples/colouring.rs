@@ -91,7 +91,7 @@ fn queen(n: usize) -> Colouring {
 }
 
 /// A graph without triangles that needs `order + 1` colours: from one edge, a copy of each vertex with its neighbours,
-/// and one more vertex beside all copies, again and again.
+/// and one more vertex adjacent to all copies, again and again.
 fn myciel(order: usize) -> Colouring {
     let (mut n, mut edges) = (2, vec![(0, 1)]);
     for _ in 1..order {

@@ -86,7 +86,7 @@ impl Golomb {
     }
 }
 
-/// Where the mark after this many more comes at the earliest: the sum of as many unused distances from here.
+/// The earliest position of the mark this many places further on: as many unused distances, added up from here.
 fn reach(used: u128, at: u8, more: u8) -> i64 {
     let mut unused = !used;
     (0..more).fold(at.into(), |sum, _| {

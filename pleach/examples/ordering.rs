@@ -74,7 +74,7 @@ impl Ordering {
         (u != v && self.costs[u][v] >= 0).then_some(self.costs[u][v])
     }
 
-    /// What a path from `last` through the rest costs at least, if there is one.
+    /// The least that a path from `last` through the rest can cost, if there is one.
     fn bound(&self, last: u8, rest: &[u8]) -> Option<i64> {
         let end = self.costs.len() as u8 - 1;
         if rest.is_empty() {

@@ -70,7 +70,7 @@ impl Tardiness {
         self.jobs[usize::from(job)]
     }
 
-    /// What a job costs that ends then.
+    /// The cost of a job that ends at this time.
     fn late(&self, job: u8, end: i64) -> i64 {
         let [_, weight, due] = self.job(job);
         weight * (end - due).max(0)
@@ -84,7 +84,7 @@ impl Tardiness {
         (0..sequence.len()).map(|i| self.late(sequence[i], self.time(&sequence[..=i]))).sum()
     }
 
-    /// What it costs to swap two neighbours, of which the first ends then.
+    /// What it costs to swap two neighbours, the first of which ends at this time.
     fn cost_of_swap(&self, one: u8, two: u8, end: i64) -> i64 {
         let after = end + self.job(two)[0];
         let swapped = self.late(two, after - self.job(one)[0]) + self.late(one, after);
@@ -104,7 +104,7 @@ impl Tardiness {
         jobs
     }
 
-    /// What these jobs cost at least, whatever their order.
+    /// The least that these jobs can cost, whatever their order.
     fn bound(&self, sequence: &[u8]) -> i64 {
         let (mut end, mut level, mut sum, mut most, mut bound) = (0, f64::INFINITY, 0, 0, 0.0);
         for &job in sequence {

@@ -4,7 +4,7 @@ use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read};
 
-/// The most bytes of a text, since a device may be endless.
+/// The maximum number of bytes of a text, since a device may be endless.
 const MOST_BYTES: u64 = 1 << 28;
 /// The same for a workbook, which is compressed.
 #[cfg(feature = "xlsx")]

@@ -136,7 +136,7 @@ enum StandbyAnswer {
 /// A process that joins a root.
 struct Joiner {
     joining: Joining,
-    /// Where the root listened that it joined last.
+    /// The address of the root that it joined last.
     at: Mutex<String>,
     /// Makes the number by which the process at an address recognises this one: nobody else learns it.
     tokens: RandomState,
@@ -250,11 +250,12 @@ fn options(
     }
 }
 
-/// How often a root that has taken over calls where its predecessor listened, and a joiner where another search is led.
+/// How often a root that has taken over calls its predecessor's address, and a joiner an address at which another
+/// search is led.
 const CALL_EVERY: Duration = Duration::from_secs(5);
 
-/// Calls where the predecessor of a root listened, which gives way if it comes back, for as long as this process lives.
-/// Begins once this process saves the search.
+/// Calls the address of a root's predecessor for as long as this process lives: if the predecessor comes back, it gives
+/// way. Begins once this process saves the search.
 pub(crate) fn inform_predecessor(
     address: String,
     key: Key,
@@ -345,7 +346,7 @@ mod tests {
         (refused.unwrap(), asked.load(Ordering::Relaxed))
     }
 
-    /// It could take the place of a root that was there, but had no place for it, or whose search was over.
+    /// It could take the place of a root that was alive, but had no place for it, or whose search was over.
     #[test]
     fn a_standby_does_not_take_the_place_of_a_root_that_refuses_it() {
         let (refused, asked) = answered(&["all places are taken", "the search is over"]);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The most processes at once, if they join.
+/// The maximum number of processes at once, if they join.
 const PLACES: u32 = 64;
 
 /// How long a joining process tries to reach the first one if that does not answer.

@@ -151,13 +151,13 @@ impl Standby {
         StandsBy { address: self.address.clone(), keep_copy, takes_over }
     }
 
-    /// Why it cannot stand by, if that is so.
+    /// Why it cannot stand by, if it cannot.
     pub fn failure(&self) -> Option<String> {
         lock(&self.state).failure.clone()
     }
 
-    /// Stops listening. Returns what to continue with if it is to take the root's place. If the search is over, the
-    /// copy goes.
+    /// Stops listening. Returns what to continue with if it should take the root's place. If the search is over, the
+    /// copy is removed.
     pub fn end(&self, is_over: bool) -> Option<Succession> {
         let _ = self.events.send(Event::End);
         let thread = lock(&self.thread).take();
@@ -165,7 +165,7 @@ impl Standby {
         let mut state = lock(&self.state);
         let Kept { checkpoint, about, came } = state.copy.take()?;
         if is_over {
-            // The root has the result, or the file. What stays does no harm.
+            // The root has the result, or the file. A copy that remains does no harm.
             let _ = std::fs::remove_file(&self.file);
             let mut old = self.file.clone().into_os_string();
             old.push(".old");

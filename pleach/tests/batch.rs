@@ -216,7 +216,7 @@ fn a_killed_batch_leaves_no_run() {
     let run = run_of(&child);
     child.kill().unwrap();
     child.wait().unwrap();
-    // Once it has ended, its number may stay until its new parent notices.
+    // Once it has ended, its number may remain until its new parent notices.
     let lives = || {
         let stat = fs::read_to_string(format!("/proc/{run}/stat")).unwrap_or_default();
         stat.contains("(pleach)") && !stat.contains("(pleach) Z")
@@ -224,7 +224,7 @@ fn a_killed_batch_leaves_no_run() {
     until("the end of the run", || !lives());
 }
 
-/// An update used to make all later runs impossible: the system names a replaced program by a path that is not there.
+/// An update used to make all later runs impossible: the system names a replaced program by a path that does not exist.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_batch_continues_after_its_program_was_replaced() {

@@ -115,7 +115,7 @@ fn files_that_are_no_certificates_are_refused() {
     assert_eq!(json(&format!("audit {file}"))["valid"], true);
 }
 
-/// The file used to hold "another search", and was to be removed.
+/// The error used to say that the file holds "another search", and should be removed.
 #[test]
 fn a_saved_search_with_the_bound_auto_gets_no_certificate() {
     let [saved, file] = ["auto.pleach", "auto.cert"].map(|name| fresh("certificates-saved", name));
@@ -141,7 +141,7 @@ fn a_certificate_of_another_question_is_refused() {
     let text = String::from_utf8(pleach(&format!("audit {file}")).stdout).unwrap();
     assert!(text.starts_with(&format!("flowshop {shop} --jobs-first: the optimum is ")), "{text}");
 
-    // What concerned the first run only is no obstacle.
+    // Flags that concerned only the first run are no obstacle.
     let (saved, other) = (out.join("shop.pleach"), out.join("saved.cert"));
     let _ = fs::remove_file(&saved);
     let [saved, other] = [saved, other].map(|path| path.display().to_string());

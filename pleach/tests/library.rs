@@ -344,7 +344,7 @@ fn processes_join_a_search_of_the_library() {
     std::thread::scope(|scope| {
         let whole = scope.spawn(move || {
             let report = search(&first);
-            // It waits for the others only once its result is there.
+            // It waits for the others only once its result is ready.
             drop(first);
             report
         });

@@ -102,7 +102,7 @@ pub fn refused(words: &str, said: &str) {
     assert!(output.stdout.is_empty(), "{words}");
 }
 
-/// An example of this workspace, built beside the binary by `cargo test`.
+/// An example of this workspace, built alongside the binary by `cargo test`.
 pub fn example(name: &str, words: &[&str]) -> Output {
     output_of(Command::new(example_path(name)).args(words))
 }

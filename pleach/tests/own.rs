@@ -281,7 +281,7 @@ fn layers_outlive_a_file_that_cannot_be_written() {
     for (every, warned) in [(Duration::MAX, 2), (Duration::ZERO, 3)] {
         let _ = (fs::remove_file(&path), fs::remove_file(&part));
         let (written, blocked) = (path.clone(), part.clone());
-        // Once the search has begun, its file is there.
+        // Once the search has begun, its file exists.
         let each = Box::new(move || {
             if written.exists() && !blocked.exists() {
                 fs::write(&blocked, "notes").unwrap();
@@ -333,7 +333,7 @@ fn a_panic_in_layers_continues_in_the_caller() {
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"a node that fails"));
 }
 
-/// A tree that puts nodes off while a stop is requested is searched by layers again and again.
+/// A tree that postpones nodes while a stop is requested is searched by layers again and again.
 #[test]
 fn layers_begin_without_the_stop_of_an_earlier_run() {
     struct Patient(Tour, AtomicBool);

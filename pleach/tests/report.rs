@@ -67,7 +67,7 @@ fn a_search_is_shown_over_time_with_its_schedule() {
     ] {
         assert!(html.contains(said), "{said}");
     }
-    // Without its trace it says how to have one; from elsewhere the trace is found beside the run.
+    // Without its trace it says how to get one; from elsewhere the trace is found next to the run.
     let other = folder.join("elsewhere");
     fs::create_dir_all(&other).unwrap();
     for name in ["run.json", "t.json"] {

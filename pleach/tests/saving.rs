@@ -241,7 +241,7 @@ fn a_users_own_command_uses_its_own_name() {
     }
 }
 
-/// The files beside a checkpoint used to replace, or to remove, files of the same name.
+/// The files next to a checkpoint used to replace, or to remove, files of the same name.
 #[test]
 fn files_beside_a_checkpoint_are_only_ours() {
     let folder = folder("beside");

@@ -1,4 +1,5 @@
-//! Limits and signals: every phase of a command ends in order, and saves what is worth saving.
+//! Limits and signals: every phase of a command ends in an orderly way, and saves what is worth
+//! saving.
 #![cfg(target_os = "linux")]
 
 use crate::outside::{end_of, example, folder, fresh, guarded, json, pleach, refused, until};

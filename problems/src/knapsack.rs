@@ -4,7 +4,7 @@ use pleach_core::search::tree::{Children, Goal, Tree};
 use pleach_core::search::work::Entry;
 use pleach_core::wire::fingerprint;
 
-/// The most items.
+/// The maximum number of items.
 pub const MOST_ITEMS: usize = 256;
 /// The greatest value, weight or capacity: sums, and products of two, stay within 63 bits.
 pub const MOST: i64 = 1_000_000_000;

@@ -153,7 +153,7 @@ impl Cluster {
         let Some(processes) = processes else { return Ok(()) };
         interruptible(py, move || {
             if leaves {
-                // It leaves all the same.
+                // It leaves nevertheless.
                 let _ = processes.sign_off();
             }
         })

@@ -61,7 +61,7 @@ const WRONG_LEAVES: i64 = 4;
 const WRONG_COUNT: i64 = 5;
 const WRONG_VALUE: i64 = 6;
 
-/// The most fuel, so that what is used has 63 bits.
+/// The maximum fuel, so that what is used has 63 bits.
 const MOST_FUEL: i64 = 1 << 61;
 
 /// The places in what was found: its value, its length, its numbers.
@@ -78,9 +78,9 @@ const DEEPEST: i64 = (u32::MAX / 2) as i64;
 /// The share of the whole tree.
 const WHOLE: f64 = (1_i64 << 62) as f64;
 
-/// Stands behind children and what was found, and is still there unless a function has written too far.
+/// A mark after the children and after what was found, which stays intact unless a function has written too far.
 const MARK: i64 = 0x506c_6561_6368_2121;
-/// How often it stands behind what was found; behind the children, it takes a whole row.
+/// How often the mark is repeated after what was found; after the children, it takes a whole row.
 const MARKS: usize = 8;
 
 /// A tree whose nodes are numbers.
@@ -92,7 +92,7 @@ struct NativeTree<const GOAL: u8> {
     code_print: Vec<u8>,
     data: Vec<i64>,
     root: Vec<i64>,
-    /// Children of a node at most, numbers of a solution at most.
+    /// The maximum numbers of children of a node, and of numbers in a solution.
     most: usize,
     longest: usize,
 }
@@ -192,8 +192,8 @@ impl<const GOAL: u8> NativeTree<GOAL> {
             ..State::default()
         };
         // SAFETY: `pleach.native` has compiled the loop for these sizes, and `_code` keeps it in memory. Like all
-        // compiled code, the function in the loop must not write elsewhere; if it has written right behind a buffer,
-        // the marks show it.
+        // compiled code, the function in the loop must not write elsewhere; if it has written right after a buffer, the
+        // marks show it.
         let why = unsafe {
             (self.explore)(
                 self.data.as_ptr(),

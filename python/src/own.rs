@@ -14,15 +14,15 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the interpreter is kept between two looks at what the engine wants, at least and at most.
+/// The minimum and the maximum time for which the interpreter is held between two checks of what the engine wants.
 const STRETCH: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(2));
-/// The most nodes of a stretch, and those between two looks at the clock: nodes that take long may follow on cheap ones.
+/// The maximum number of nodes in a stretch, and between two readings of the clock: slow nodes may follow cheap ones.
 const NODES: (u64, u64) = (1 << 16, 16);
 
-/// The most leaves of a node.
+/// The maximum number of leaves of a node.
 const MOST_LEAVES: u64 = 1 << 40;
 
-/// The most counters of a tree.
+/// The maximum number of counters of a tree.
 const COUNTERS: usize = 4096;
 
 /// The goal behind a number, which a type can carry.
@@ -90,7 +90,7 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
     value.repr().map_or_else(|_| "a value".into(), |repr| repr.to_string())
 }
 
-/// What it takes to be a number of nodes.
+/// A number of nodes, 0 or more.
 fn amount(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
     let least_is_0 =
         |_| PyValueError::new_err(format!("{what}: {}, expected 0 or more", shown(value)));

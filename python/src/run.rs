@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// How often a thread that waits checks for signals.
 pub const POLL: Duration = Duration::from_millis(20);
-/// The most moments that a history keeps, an even number.
+/// The maximum number of moments that a history keeps, an even number.
 const MOMENTS: usize = 2048;
 
 /// When to stop, on how many threads to search, and where to save.

@@ -199,8 +199,8 @@ fn prepare<'s, 'a>(
 
 /// The bound to compute.
 fn choose(flowshop: &Flowshop, named: Option<Bound>, best: Best, settings: &Settings) -> Bound {
-    // From a given value the tree should be one tree on any executor. That takes a named bound;
-    // on none of eighteen instances was `auto` proven faster there by more than milliseconds.
+    // From a given value, the tree should be the same on every executor, which takes a named bound.
+    // On none of eighteen instances was `auto` faster there by more than milliseconds.
     let given = matches!(best, Best::Reach(_) | Best::Value(_));
     let bound = named.unwrap_or(if given { Bound::One } else { Bound::Auto });
     // The ranks of children must not depend on what `auto` has learned.

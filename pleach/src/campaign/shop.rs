@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// The most bytes for the prefixes of a search by layers, unless a limit is given or less is free.
+/// The maximum number of bytes for the prefixes of a search by layers, unless a limit is given or
+/// less is free.
 const MEMORY: usize = 2 << 30;
 /// The time between two progress reports of a search by layers.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
@@ -195,7 +196,7 @@ fn prepare<'s, 'a>(
             tree.take_over(state["least"].as_i64().unwrap_or(i64::MIN), None);
             let is_open = !content.pieces.is_empty() || !content.subs.is_empty();
             if !begun.looking && is_open && state["layers"]["stopped"] == true {
-                // Layers are faster than what would follow them, even from the beginning.
+                // Even layers from the beginning are faster than what would follow them.
                 let mut before = counts_of(&state);
                 before.add_saturating(&content.counts);
                 begun.announce_resumed();

@@ -193,7 +193,8 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         }
         // A finished first search must not overwrite the saved second one.
         if ready.state["first"].is_null() {
-            // The work of layers, or of a preparation that took all the time, is not lost to a file in the way.
+            // The work of layers, or of a preparation that took all the time, must not be lost because a file is in the
+            // way.
             let spent = self.before.0 != Counts::default() || !self.has_time();
             ready.settings.save = self.saved.save(spent);
         }
@@ -215,7 +216,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     fn unsearched(&mut self, problem: &dyn Problem, settings: &Settings, setup_s: f64) -> Report {
         let why = if self.search.settings.cancel.is_cancelled() { Stop::Asked } else { Stop::Time };
         let mut outcome = Report::unbegun(why, setup_s).outcome;
-        // Only what is known already.
+        // Only what is already known.
         problem.set_stop_requested(true);
         outcome.goal = problem.goal();
         outcome.solution = settings.start.clone();

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 const EXPLORERS: [Option<u32>; 3] = [Some(1), Some(33), None];
 /// The numbers of batches in flight to check, where the host branches.
 const RMAX: [u32; 2] = [1, 3];
-/// The most time that a check may take, with room for other load.
+/// The maximum time that a check may take, with room for other load.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// The result of a search.

@@ -18,8 +18,8 @@ pub struct Output {
 
 /// Where an output is written.
 enum Target {
-    /// To a new file beside this one, which it replaces once it is complete. The new file is made when it is written: a
-    /// process that is killed while it searches leaves none behind.
+    /// To a new file next to this one, which the new file replaces once it is complete. The new file is made when it is
+    /// written: a process that is killed while it searches leaves none behind.
     Beside(PathBuf),
     /// Directly to a device, a pipe, or a file in a folder where no other file can be created.
     Direct(File),
@@ -74,7 +74,7 @@ impl Output {
     /// Writes bytes.
     ///
     /// # Errors
-    /// If they cannot be written; a file that is there stays as it was.
+    /// If they cannot be written; an existing file stays as it was.
     pub fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.path.display();
         let written = self.target.write(&self.path, bytes);
@@ -110,7 +110,7 @@ pub fn not_a_dash(flag: &str, path: &Path) -> Result<(), Failure> {
 /// Writes a file completely or not at all; a link stays a link. Anything but a regular file is written directly.
 ///
 /// # Errors
-/// If it cannot be written; a file that is there stays as it was.
+/// If it cannot be written; an existing file stays as it was.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Target::of(path)?.write(path, bytes)
 }
@@ -196,7 +196,8 @@ pub fn remove_parts() {
     std::mem::forget(parts);
 }
 
-/// A file that is written beside its target and replaces it once complete; otherwise it is removed.
+/// A file that is written next to its target, and replaces it once complete; otherwise it is
+/// removed.
 struct Part {
     place: PathBuf,
     part_path: PathBuf,
@@ -248,7 +249,7 @@ impl Drop for Part {
     }
 }
 
-/// The most bytes written in one call.
+/// The maximum number of bytes written in one call.
 const CHUNK: usize = 1 << 23;
 
 /// The most `.part` files of one name.
@@ -317,7 +318,7 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
     let written = WRITTEN
         .iter()
         .filter_map(|&flag| Some((format!("--{flag}"), given.path(flag)?, same as Clash)));
-    // A checkpoint has files beside it, which are compared by name: a process that is killed while it saves leaves
+    // A checkpoint has files next to it, which are compared by name: a process that is killed while it saves leaves
     // FILE.old as a second name of FILE.
     let beside = given.path("checkpoint").into_iter().flat_map(|path| companions(&path));
     let beside = beside.map(|(ending, path)| {
@@ -340,7 +341,7 @@ pub fn key_path(given: &FlagValues) -> String {
     given.word("key").unwrap_or(KEY.about.default).to_string()
 }
 
-/// The files beside a checkpoint, by their endings.
+/// The files next to a checkpoint, by their endings.
 fn companions(path: &Path) -> [(&'static str, PathBuf); 3] {
     ["lock", "part", "old"].map(|ending| {
         let mut name = path.as_os_str().to_owned();

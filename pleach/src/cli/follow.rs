@@ -50,7 +50,7 @@ pub fn follow(
     cluster: &Arc<Cluster>,
     line: &Line,
 ) -> Result<u8, Failure> {
-    // The root stops in order; processes that it needs for that must not end earlier.
+    // The root stops in an orderly way; processes that it needs for that must not end earlier.
     let _ = interrupts();
     let cancel = Cancel::default();
     let done = Cell::default();

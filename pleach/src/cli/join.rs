@@ -29,7 +29,8 @@ use std::time::Duration;
 /// A search that this process has joined.
 struct Joined {
     cluster: Arc<Cluster>,
-    /// What takes the root's place if the root is gone, if this process stands by.
+    /// The standby of this process, which takes the root's place if the root is gone; `None` if it
+    /// does not stand by.
     standby: Option<Arc<Standby>>,
     /// Where the root listens.
     at: String,
@@ -196,7 +197,7 @@ fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
 /// The least patience of a standby: it must last until it may take over.
 const LEAST_PATIENCE: Duration = Duration::from_secs(15);
 
-/// What takes the root's place if the root is gone, if this process is asked to stand by.
+/// The standby that takes the root's place if the root is gone, if this process should stand by.
 fn standby(
     key: &Key,
     patience: Option<Duration>,

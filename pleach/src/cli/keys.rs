@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use toml::{Table, Value};
 
-/// The most peers.
+/// The maximum number of peers.
 pub const MOST_PEERS: i64 = 10_000_000;
 /// Units of time, in nanoseconds.
 pub const US: f64 = 1e3;

@@ -109,7 +109,7 @@ pub(crate) fn run(
         }
         let shared = line.verb().is_some_and(|verb| SHARED.contains(&verb));
         if console.is_mute() && (!shared || helps || shows_version) {
-            // Only the first process of a job does what they do not share.
+            // Commands that processes do not share are run by the first process of a job only.
             return Ok(DONE);
         }
         if shows_version {

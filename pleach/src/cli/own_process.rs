@@ -34,7 +34,7 @@ pub fn own_path() -> PathBuf {
 }
 
 /// A path by which the program of this process can be run. Its file may have been replaced, by an update for instance;
-/// this link of Linux leads to the program that runs, as runs of one batch belong to one version.
+/// this link, which Linux provides, leads to the program that is running, so all runs of a batch use the same version.
 fn still_there(path: PathBuf) -> PathBuf {
     if cfg!(target_os = "linux") && !path.exists() { "/proc/self/exe".into() } else { path }
 }
@@ -113,7 +113,7 @@ pub fn read_along(from: Option<impl Read + Send + 'static>) -> Option<JoinHandle
     from.map(|from| std::thread::spawn(move || read(Box::new(from))))
 }
 
-/// What was read along.
+/// What such a thread has read.
 pub fn all_read(reader: Option<JoinHandle<Vec<u8>>>) -> Vec<u8> {
     reader.and_then(|reader| reader.join().ok()).unwrap_or_default()
 }

@@ -114,7 +114,7 @@ pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
     ))
 }
 
-/// The command line of the copy of a search whose root is gone: all that the root had read is in the copy.
+/// The command line of the copy of a search whose root is gone: the copy holds everything that the root had read.
 ///
 /// # Errors
 /// One line: why the search cannot be resumed.
@@ -226,7 +226,8 @@ pub fn line_of(
     let origin = json!({
         "program": about["program"], "words": about["words"], "files": about["files"],
     });
-    // Where the input files do not exist, the file may hold what other processes got of them.
+    // Where the input files do not exist, the file may hold the copies that other processes
+    // received.
     let texts = about["texts"].as_object().into_iter().flatten();
     let missing = texts.filter(|(word, _)| copied || !Path::new(word).exists());
     let texts = missing.filter_map(|(word, text)| Some((word.clone(), text.as_str()?.into())));

@@ -36,7 +36,7 @@ struct Shared {
 struct State {
     /// When the process was first asked to stop.
     asked: Option<Instant>,
-    /// When the first signal to stop came.
+    /// When the first signal to stop arrived.
     interrupted: Option<Instant>,
     /// The current phase, if nothing is lost by ending it.
     phase: Option<Phase>,
@@ -145,7 +145,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks to stop in order.
+    /// Asks for an orderly stop.
     fn ask(&self) {
         self.lock().asked.get_or_insert_with(Instant::now);
         self.cancel.cancel();

@@ -55,7 +55,7 @@ pub fn lead(
 fn kept(flag: &str, copy: &str) -> Option<String> {
     let name = name_of(flag);
     if ABOUT_SOLUTION.contains(&name) {
-        // It is written beside the copy: the root's folders may not exist here.
+        // It is written next to the copy: the root's folders may not exist here.
         let end = Path::new(flag).extension().map_or("txt".into(), |end| end.to_string_lossy());
         return Some(format!("--{name}={copy}.{name}.{end}"));
     }

@@ -86,7 +86,7 @@ fn toy(words: &str) -> (u8, String, String) {
     (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
 }
 
-/// A file that is not there yet.
+/// A file that does not exist yet.
 fn fresh(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("pleach-toy-{}-{name}", std::process::id()));
     let _ = std::fs::remove_file(&path);
@@ -105,7 +105,7 @@ fn one_entry_makes_a_problem_of_the_whole_command() {
     assert!(code == 0 && out.contains("ones 30"), "{out}");
     let (code, _, err) = toy("solve ones many");
     assert_eq!((code, err.as_str()), (2, "pleach: ones many: expected a length from 1 to 40\n"));
-    // The problems of the other registry are not there.
+    // The problems of the other registry are unknown.
     let (code, _, err) = toy("solve flowshop ta001");
     assert_eq!((code, err.as_str()), (2, "pleach: solve flowshop: expected ones\n"));
     let (code, _, err) = toy("solve ones 5 --bound one");

@@ -21,7 +21,7 @@ pub struct Scale {
 
 /// The desired number of marks.
 const MARKS: f64 = 6.0;
-/// The most marks of a logarithmic scale that are not all powers of ten.
+/// The maximum number of marks of a logarithmic scale that are not all powers of ten.
 const MOST_OF_DECADES: usize = 9;
 
 impl Scale {

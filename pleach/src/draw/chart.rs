@@ -1,4 +1,4 @@
-//! [`Chart`]: values of several series over numbers or names, as lines or bars, with published values beside them.
+//! [`Chart`]: values of several series over numbers or names, as lines or bars, with published values alongside.
 
 use super::axis::{Scale, corner, levels, mark_text};
 use super::svg::{Anchor, Svg, escaped};
@@ -10,17 +10,17 @@ const LEFT: f64 = 78.0;
 const TOP: f64 = 56.0;
 const RIGHT: f64 = 230.0;
 const BOTTOM: f64 = 64.0;
-/// The height of a row of labels below the axis, and the most rows of names.
+/// The height of a row of labels below the axis, and the maximum number of rows of names.
 const ROW: f64 = 14.0;
 const MOST_ROWS: usize = 3;
-/// The ratio of the largest to the least value from which on a scale is logarithmic.
+/// From this ratio of the largest to the least value on, a scale is logarithmic.
 const WIDE: f64 = 8.0;
 /// Colours that are distinct even without telling red from green.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999"];
 /// The colour of ideal values.
 const IDEAL: &str = "#777";
-/// The most points on a line that are marked individually.
+/// The maximum number of points on a line that are marked individually.
 const MOST_MARKED: usize = 60;
 /// The fraction of a group's width that its bars take.
 const FILLED: f64 = 0.8;
@@ -146,7 +146,7 @@ impl Chart {
         Scales { x, y, at, rows, extra }
     }
 
-    /// The vertical scale; logarithmic beside such a horizontal one if ideal values are then on a straight line.
+    /// The vertical scale; logarithmic if the horizontal one is, and ideal values then lie on a straight line.
     fn vertical(&self, beside_logarithmic: bool, bottom: f64) -> Scale {
         let own = self.series.iter().flat_map(|series| &series.points).map(|point| point.1);
         let published = self.series.iter().flat_map(|series| &series.published);

@@ -12,11 +12,11 @@ const BOTTOM: f64 = 48.0;
 /// A lane, and the gap below it.
 const LANE: f64 = 16.0;
 const GAP: f64 = 5.0;
-/// The most pieces of a lane; more would not be visible.
+/// The maximum number of pieces of a lane; more would not be visible.
 const PIECES: usize = 360;
 /// The number of shades; all paths of one shade form one element.
 const SHADES: usize = 8;
-/// The most characters of a name.
+/// The maximum number of characters of a name.
 const NAME: usize = 18;
 
 /// A lane.

@@ -126,7 +126,7 @@ fn steps(
     svg.text(place, Anchor::Start, &format!("fill=\"{colour}\""), name);
 }
 
-/// The most steps of a picture.
+/// The maximum number of steps of a picture.
 const STEPS: f64 = 240.0;
 /// The number of steps over which a rate is averaged, as a part of all steps. Many explorers count nodes in bursts, which
 /// say nothing about their speed.

@@ -11,7 +11,7 @@ use std::fmt::Write;
 const STRIP: f64 = 64.0;
 const ABOVE: f64 = 30.0;
 const BELOW: f64 = 14.0;
-/// The most strips; more would not fit on a page.
+/// The maximum number of strips; more would not fit on a page.
 const MOST: usize = 8;
 /// The colours of the phases, and of the line of active explorers.
 const COLOURS: [&str; 4] = ["#9ecae1", "#fdae6b", "#c994c7", "#eee"];

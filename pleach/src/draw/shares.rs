@@ -13,7 +13,7 @@ const GAP: f64 = 5.0;
 const TIME: f64 = 330.0;
 const SHARE: f64 = 230.0;
 const BETWEEN: f64 = 80.0;
-/// The most characters of a name.
+/// The maximum number of characters of a name.
 const NAME: usize = 18;
 
 /// The part of a worker.

@@ -9,7 +9,7 @@ use pleach_core::wire::fingerprint;
 use pleach_runtime::RunError;
 use std::io;
 
-/// The most bytes of files that may be sent to another process.
+/// The maximum number of bytes of files that may be sent to another process.
 const MOST: usize = 1 << 29;
 
 impl LoopCommand<'_> {

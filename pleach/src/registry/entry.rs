@@ -279,7 +279,7 @@ impl<'a> Request<'a> {
         }
         let text = if word != "-" {
             text_of(word).or_else(|why| match why.kind() {
-                // The file is there, so its name needs no advice.
+                // The file exists, so its name needs no advice.
                 ErrorKind::InvalidData => usage(format!("{word}: {why}")),
                 _ => usage(format!("{word}: {why}; expected {expected}")),
             })?

@@ -17,7 +17,7 @@ pub struct Load {
     pub branching: Option<String>,
     /// The order in which the children of a node are explored, if the problem has a choice.
     pub child_order: Option<String>,
-    /// The most nodes that one explorer may search alone, for comparison.
+    /// The maximum number of nodes that one explorer may search alone, for comparison.
     pub alone: u64,
     /// The representation of work, if the problem has a choice.
     pub nodes: Nodes,
@@ -37,7 +37,7 @@ pub enum SimulatedLoad {
     Problem { problem: Box<dyn Problem>, start: i64, node_ns: u64, alone: u64, varies: bool },
 }
 
-/// The most nodes of a recorded tree: a few gigabytes.
+/// The maximum number of nodes of a recorded tree: a few gigabytes.
 const MOST_RECORDED: u32 = 100_000_000;
 
 /// A recording of a tree, as a problem.

@@ -13,7 +13,7 @@ pub struct Moment {
     pub bound: Option<i64>,
 }
 
-/// The most moments that are kept.
+/// The maximum number of moments that are kept.
 const MOMENTS: usize = 4096;
 
 impl Moment {

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
 
-/// The most characters of a value in a message.
+/// The maximum number of characters of a value in a message.
 const SHOWN: usize = 40;
 
 /// Reads a result from a JSON value, in which null counts as absent.

@@ -113,7 +113,7 @@ struct Chaos<'a> {
     story: Vec<&'static str>,
 }
 
-/// The most events of a search.
+/// The maximum number of events of a search.
 const EVENTS: usize = 12;
 
 impl<'a> Chaos<'a> {

@@ -48,7 +48,7 @@ fn a_stop_ends_with_its_root() {
     let file = party.file();
     until("a file", || file.exists());
     party.joiners[0].signal("-STOP");
-    // The first asks for an end in order, for which the joiner would be needed.
+    // The first asks for an orderly end, for which the joiner would be needed.
     party.root().signal("-INT");
     until("the end of the root", || {
         // Two signals in a row count as one.
@@ -65,8 +65,8 @@ fn a_stop_ends_with_its_root() {
     QUEENS.check(&party.end());
 }
 
-/// A joiner that was asleep while its root ended in order used to call that root lost, and to join the next one only to
-/// leave it at once.
+/// A joiner that was asleep while its root ended in an orderly way used to report that root as lost, and to join the
+/// next one only to leave it at once.
 #[test]
 fn a_root_that_has_ended_is_not_lost() {
     let hold = folder("cluster-ended").join("hold");

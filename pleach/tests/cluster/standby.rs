@@ -126,7 +126,7 @@ fn a_standby_keeps_limits_and_runs_own_trees() {
     assert_eq!(party.joiners[0].end(), Some(0), "{}", party.joiners[0].said());
 }
 
-/// Files of the root need not exist where the standby is, and its outputs are written beside the copy.
+/// The root's files need not exist on the standby's machine, and outputs are written next to the copy.
 #[test]
 fn a_standby_needs_no_file_of_the_root() {
     let words = ["solve", "knapsack", "items.txt", "--solution", "best.txt"];

@@ -132,7 +132,7 @@ fn a_new_database_has_new_credentials() {
     let token = service.client("operator").credentials().token.clone();
     service.end();
     for name in ["service.sqlite", "service.sqlite-wal", "service.sqlite-shm"] {
-        // The last two are there only if the service was killed.
+        // The last two exist only if the service was killed.
         let _ = fs::remove_file(service.folder.join("data").join(name));
     }
     service.begin();

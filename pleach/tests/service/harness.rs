@@ -76,7 +76,7 @@ impl Service {
         self.process = Some(Process(child));
     }
 
-    /// Ends the service in order.
+    /// Ends the service in an orderly way.
     pub fn end(&mut self) {
         let Some(Process(child)) = &mut self.process else { return };
         let id = child.id().to_string();

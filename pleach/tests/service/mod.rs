@@ -256,7 +256,7 @@ fn joiners_come_from_slurm_and_go_when_idle() {
     assert!(!service.folder.join("bin/asked-3").exists());
 }
 
-/// The course of a search continues where it was when the service ended.
+/// The history of a search continues where it was when the service ended.
 #[test]
 fn the_course_of_a_search_outlives_the_service() {
     let mut service = Service::start("service-course", "");
@@ -434,7 +434,7 @@ fn hostile_requests_do_no_harm() {
     );
 }
 
-/// The page and its files are there, and keep scripts of others out.
+/// The page and its files are served, and keep foreign scripts out.
 #[test]
 fn the_page_loads_only_its_own_files() {
     let service = Service::start("service-page", "");

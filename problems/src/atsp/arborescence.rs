@@ -1,8 +1,8 @@
 //! [`Arborescence`]: the minimum arborescence, by the algorithm of Chu–Liu (1965) and Edmonds (1967).
 //!
-//! Every group of cities takes its cheapest incoming arc, and a cycle among these arcs becomes a group, until there
-//! are no cycles. As in Tarjan (1977), only the groups on a cycle are looked at again. An arc's reduced cost is what
-//! is left of its cost after all subtractions on the way; the reduced costs are a by-product.
+//! Every group of cities takes its cheapest incoming arc, and a cycle among these arcs becomes a group, until there are
+//! no cycles. As in Tarjan (1977), only the groups on a cycle are examined again. An arc's reduced cost is what is left
+//! of its cost after all subtractions on the way; the reduced costs are a by-product.
 
 use super::arcs::Arcs;
 

@@ -11,7 +11,7 @@ use super::arcs::Arcs;
 /// Limits of an ascent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
-    /// The most steps.
+    /// The maximum number of steps.
     pub steps: u32,
     /// Steps without a better bound after which the step length is halved.
     pub patience: u32,

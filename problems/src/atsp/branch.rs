@@ -9,7 +9,8 @@ use pleach_core::search::tree::{Children, Goal, Tree};
 use pleach_core::search::work::Entry;
 use pleach_core::wire::fingerprint;
 
-/// The most arcs tried in strong branching, and the total of arcs that their bounds may scan.
+/// The maximum number of arcs tried in strong branching, and the total of arcs that their bounds
+/// may scan.
 const CANDIDATES: usize = 16;
 const LOOKS: usize = 400_000;
 

@@ -17,7 +17,7 @@ const SHARE: usize = 8;
 const EFFORT: Effort = Effort { steps: 50, patience: 6, first: 0.3, arcs: u64::MAX };
 /// The same for the search, whose tours may not be longer either.
 const SEARCHED: i64 = 4;
-/// The most nodes of a search.
+/// The maximum number of nodes of a search.
 const NODES: u64 = 60;
 
 /// Looks for a tour shorter than `length` while `keep_going` returns true. Returns the shortest one, in the numbering

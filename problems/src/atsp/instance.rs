@@ -4,7 +4,7 @@ use crate::permutation::permutation;
 use pleach_core::search::tree::Solution;
 use std::fmt;
 
-/// The most cities: a search keeps a matrix of them.
+/// The maximum number of cities: a search keeps a matrix of them.
 pub const MOST_CITIES: usize = 1000;
 /// The largest cost in absolute value: a tour's length, scaled for exact bounds, stays within 63 bits.
 pub const MOST_COST: i64 = 1_000_000_000;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Nearest neighbours tried as a city's successor, and as its predecessor.
 const NEAR: usize = 10;
-/// The most cities in each segment of a double bridge.
+/// The maximum number of cities in each segment of a double bridge.
 const SPREAD: u64 = 50;
 /// Kicks per city without improvement after which the search returns to the best tour.
 const PATIENCE: u32 = 30;

@@ -88,7 +88,7 @@ fn optima_agree_with_brute_force() {
     }
 }
 
-/// A search that is prepared for as long as its clock is looked at fewer than this many times.
+/// A search that is prepared for as long as its clock has been read fewer than this many times.
 fn stopped(instance: &Instance, looks: u32) -> Atsp {
     let looked = Cell::new(0);
     let wanted = || looked.replace(looked.get() + 1) < looks;

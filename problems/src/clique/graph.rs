@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// The most vertices: a search keeps a matrix of bits, and every open node two rows of it.
+/// The maximum number of vertices: a search keeps a matrix of bits, and every open node two rows of
+/// it.
 pub const MOST_VERTICES: usize = 4096;
 
 /// An undirected graph without loops.

@@ -15,9 +15,10 @@ use pleach_core::search::device::{IntervalWords, Layout, OnDevice};
 use pleach_core::search::tree::read;
 use pleach_core::search::work::{Entry, Interval, Malformed, Nodes, Pool, Work};
 
-/// The most jobs: two per lane.
+/// The maximum number of jobs: two per lane.
 const MOST_JOBS: usize = 64;
-/// The most machines, and most operations: what the kernel for any instance has room for.
+/// The maximum numbers of machines and of operations: what the kernel for any instance has room
+/// for.
 const MOST_MACHINES: usize = 64;
 /// See [`MOST_MACHINES`].
 const MOST_TIMES: usize = 2048;

@@ -3,7 +3,7 @@
 use crate::permutation::permutation;
 use std::fmt;
 
-/// The most jobs: a search keeps one frame for each job placed.
+/// The maximum number of jobs: a search keeps one frame for each job placed.
 pub const MOST_JOBS: usize = 10_000;
 /// The longest path through the times, so that all sums of a search fit.
 pub const LONGEST_PATH: u64 = i32::MAX as u64;

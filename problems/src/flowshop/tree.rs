@@ -105,8 +105,8 @@ impl Flowshop {
         })
     }
 
-    /// Computes in advance what the bound needs, unless `keep_going` returns false on the way. Returns whether all is
-    /// there.
+    /// Computes in advance what the bound needs, unless `keep_going` returns false on the way. Returns whether
+    /// everything was computed.
     pub fn prepare(&self, keep_going: &dyn Fn() -> bool) -> bool {
         let Some(wanted) = self.wanted_pairs() else { return true };
         let known = &self.pairs[wanted as usize];

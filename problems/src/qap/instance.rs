@@ -3,7 +3,8 @@
 use crate::permutation::permutation;
 use pleach_core::search::tree::Solution;
 
-/// The most locations: solving an assignment problem on all of them takes milliseconds.
+/// The maximum number of locations: solving an assignment problem on all of them takes
+/// milliseconds.
 pub const MOST_LOCATIONS: usize = 256;
 /// The greatest value of all flows, in absolute value, times the greatest distance: scaled costs stay within 63 bits.
 pub const MOST_TOTAL: i64 = 1 << 50;

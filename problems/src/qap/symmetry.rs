@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-/// The most permutations at which products are added.
+/// The maximum number of permutations at which products are added.
 const MOST: usize = 256;
-/// The most images tried while permutations are looked for.
+/// The maximum number of images tried while permutations are looked for.
 const MOST_TRIALS: usize = 1 << 17;
 
 /// Permutations of points under which no value between two of them changes: not always all, and without the identity.

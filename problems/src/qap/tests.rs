@@ -155,7 +155,7 @@ fn costs_are_multiples_of_the_step_and_heuristics_are_right() {
     assert_eq!(named("nug12").unwrap().unwrap().step(), 2);
 }
 
-/// The first local search ends after a number of exchanges. A single facility has none, so it never ended by itself.
+/// The first local search ends after a number of exchanges. A single facility has none, so it never ended.
 #[test]
 fn a_single_facility_needs_no_local_search() {
     let instance = Instance::new((1, &[7]), (1, &[2])).unwrap();

@@ -4,7 +4,7 @@ use super::Level;
 use std::fmt::Debug;
 use std::ops::{Add, BitAnd, Mul, Sub};
 
-/// The most lanes that any level has.
+/// The maximum number of lanes that any level has.
 pub(crate) const MOST_LANES: usize = 16;
 
 /// A whole number that lanes hold.

@@ -42,7 +42,7 @@ macro_rules! kernel {
         /// One visit. In the last layer (`LAST`) children are only counted.
         ///
         /// # Safety
-        /// `here` must be padded; unless this is the last layer, `below` must be there and have
+        /// `here` must be padded; unless this is the last layer, `below` must be present and have
         /// room for `limits.below` boards and one more round.
         #[target_feature(enable = $features)]
         unsafe fn visit<const LAST: bool>(

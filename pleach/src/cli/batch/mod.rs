@@ -170,7 +170,7 @@ impl Batch<'_, '_> {
     }
 }
 
-/// The path of a picture beside a table.
+/// The path of a picture next to a table.
 fn beside(table: &Path, kind: &str) -> PathBuf {
     let name = table.file_stem().unwrap_or_default().to_string_lossy();
     table.with_file_name(format!("{name}-{kind}.svg"))

@@ -32,7 +32,7 @@ pub const PICTURES: [Picture; 2] = [
 ];
 
 impl Picture {
-    /// Whether this file would be lost if the picture were written to it: it exists, but is no earlier one.
+    /// Whether this file would be lost if the picture were written to it: it exists, and is not an earlier picture.
     pub fn would_overwrite(&self, path: &Path) -> io::Result<bool> {
         Ok(path.is_file() && !String::from_utf8_lossy(&std::fs::read(path)?).contains(self.title))
     }

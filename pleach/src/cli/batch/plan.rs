@@ -52,7 +52,7 @@ impl InputFiles {
         Self(names.map(|name| (name.clone(), bytes_of(&name))).collect())
     }
 
-    /// One whose bytes are others now.
+    /// A file whose bytes have changed.
     pub fn changed(&self) -> Option<&str> {
         let changed = self.0.iter().find(|(name, before)| bytes_of(name) != *before);
         changed.map(|(name, _)| name.as_str())
@@ -64,7 +64,7 @@ fn bytes_of(path: &str) -> Option<u64> {
     std::fs::read(path).ok().map(|bytes| fingerprint("input", &bytes))
 }
 
-/// The most runs of a batch.
+/// The maximum number of runs of a batch.
 const MOST_RUNS: usize = 1_000_000;
 /// Flags that the batch sets itself, or that are for a single run.
 const REFUSED: [&str; 20] = [

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Times are shifted by this before their geometric mean is taken, so that the shortest do not dominate.
 const SHIFT_S: f64 = 1.0;
-/// How runs end that were neither stopped nor failed.
+/// The statuses of runs that were not stopped and did not fail.
 const SOLVED: [&str; 5] = ["optimal", "no-better", "counted", "found", "infeasible"];
 
 /// The runs of a batch that have a row.
@@ -58,7 +58,7 @@ impl FinishedRun<'_> {
         self.row.get("status") == FAILED
     }
 
-    /// The values between which it says that the best value is.
+    /// The interval in which it says that the best value lies.
     fn range(&self, maximises: bool) -> Option<(f64, f64)> {
         if !["optimal", "no-better", "stopped"].contains(&self.row.get("status")) {
             return None;

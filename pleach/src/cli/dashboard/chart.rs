@@ -38,7 +38,7 @@ impl Canvas {
         }
     }
 
-    /// The rows as lines, each behind a label.
+    /// The rows as lines, each after its label.
     fn lines(self, labels: &[String], label_columns: usize) -> Vec<Line> {
         let rows = self.0.into_iter().zip(labels);
         let line = |(row, label): (Vec<(char, Paint)>, &String)| {

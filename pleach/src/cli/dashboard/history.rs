@@ -120,7 +120,7 @@ pub struct History {
 const WINDOW_S: f64 = 3.0;
 /// The least time between two recent samples.
 const CLOSE_S: f64 = 0.04;
-/// The most points, an even number; terminals have fewer columns.
+/// The maximum number of points, an even number; terminals have fewer columns.
 const POINTS: usize = 2048;
 
 impl History {

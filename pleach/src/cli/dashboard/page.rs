@@ -41,7 +41,8 @@ type Size = (usize, usize);
 
 /// Blanks between two fields of the header.
 const GAP: usize = 3;
-/// The most rows of the chart of the incumbent and the bound, and of the chart of the rate.
+/// The maximum number of rows of the chart of the incumbent and the bound, and of the chart of the
+/// rate.
 const CHARTS: Size = (20, 14);
 /// The fewest rows for a useful chart.
 const CHART: usize = 5;

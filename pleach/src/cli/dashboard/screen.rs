@@ -20,7 +20,7 @@ const CLEAR_ALL: &str = "\x1b[2J";
 /// The assumed size of a terminal that does not report its size.
 const UNKNOWN: (u16, u16) = (80, 24);
 
-/// The most notes kept for later dashboards.
+/// The maximum number of notes kept for later dashboards.
 const NOTES: usize = 50;
 /// How often, and at what intervals, an ending process tries to lock the terminal.
 const TRIES: (u32, Duration) = (100, Duration::from_millis(5));

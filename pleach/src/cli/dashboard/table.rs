@@ -19,7 +19,7 @@ pub type Column = (&'static str, u8);
 
 /// Blanks between two columns.
 const GAP: usize = 2;
-/// The most columns of a word.
+/// The maximum number of columns of a word.
 const WORD: usize = 24;
 /// The fewest and the most columns of a bar, without its number.
 const BAR: (usize, usize) = (4, 28);

@@ -132,7 +132,7 @@ pub static CHECK: Flag<Spec> = Flag {
     parse: Spec::parse,
 };
 
-/// The most devices; no machine has more.
+/// The maximum number of devices; no machine has more.
 const MOST_DEVICES: usize = 64;
 
 /// The number of cores of this machine; 0 if unknown.

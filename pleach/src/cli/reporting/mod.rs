@@ -51,7 +51,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let mut all = Vec::new();
     for word in &once {
         for input in inputs::read(word)? {
-            // Traces lie beside runs, so a file name pattern matches them as well.
+            // Traces lie next to runs, so a file name pattern matches them as well.
             if traced::is_one(&input.value) {
                 if !given.on("quiet") {
                     console.note(&format!("{} is a trace: it is shown with its run", input.place));

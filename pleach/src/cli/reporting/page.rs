@@ -11,7 +11,7 @@ use crate::report::{counted, gap, short};
 use crate::results::{JsonInteger, RunData, SimulationData};
 use std::fmt::Write;
 
-/// The most numbers or names of a solution that are shown.
+/// The maximum number of numbers or names of a solution that are shown.
 const SOLUTION: usize = 400;
 
 /// The result in a file.
@@ -201,7 +201,7 @@ fn of_run(number: usize, run: &RunData, shown: &Shown) -> String {
     html + &sections::settings(run)
 }
 
-/// Where and when the run was, as far as its file says so, to follow the name of the file.
+/// Where and when the run took place, as far as its file says; follows the name of the file.
 fn origin(run: &RunData) -> String {
     let part = |before: &str, word: &Option<String>| {
         word.as_ref().map_or(String::new(), |word| format!("{before}{word}"))

@@ -15,11 +15,11 @@ use crate::results::{
 };
 use std::fmt::Write;
 
-/// The most workers that have a lane or a bar each; more are shown together.
+/// The maximum number of workers that have a lane or a bar each; more are shown together.
 const LANES: usize = 48;
-/// The most rows of a table.
+/// The maximum number of rows of a table.
 const ROWS: usize = 200;
-/// The most points of a line.
+/// The maximum number of points of a line.
 const POINTS: usize = 200;
 
 /// A paragraph in a muted colour.
@@ -158,13 +158,13 @@ fn folded(title: &str, table: &str, all: usize) -> String {
     format!("<details><summary>{title}</summary>\n{table}{more}</details>\n")
 }
 
-/// The processes: when each was there, and how it ended.
+/// The processes: when each took part, and how it ended.
 pub fn sites(run: &RunData) -> String {
     let mut sites: Vec<&SiteData> = run.sites().iter().collect();
     if sites.is_empty() {
         return String::new();
     }
-    // Those that were there to the end come first, since there may be too many to show.
+    // Those that stayed to the end come first, since there may be too many to show.
     sites.sort_by_key(|site| site.end.is_some());
     let mut html = "<h3>Processes</h3>\n".to_string();
     let lane = |site: &SiteData| {

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-/// The most processes that a part may start at once.
+/// The maximum number of processes that a part may start at once.
 const MOST_PROCESSES: u32 = 256;
 /// Flags of a search that joining processes need as well.
 const SHARED_FLAGS: [&str; 4] = ["--threads", "--pace", "--devices", "--slow"];
@@ -120,7 +120,7 @@ pub fn run(
             let read = read.ok().and_then(|text| serde_json::from_str(&text).ok());
             let read = read.ok_or_else(|| failed("its trace cannot be read".into()))?;
             measures::note_active(&mut row, &read);
-            // If it stays there, the next run replaces it.
+            // If it remains, the next run replaces it.
             let _ = std::fs::remove_file(&trace);
         }
         rows.add(row)?;
@@ -188,7 +188,7 @@ struct LoopProcesses {
 
 impl Drop for LoopProcesses {
     fn drop(&mut self) {
-        // A process that is still there has lost the others.
+        // A process that is still running has lost the others.
         self.all.clear();
         // A key file that remains is useless by now.
         let _ = std::fs::remove_file(&self.key);

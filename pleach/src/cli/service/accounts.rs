@@ -88,8 +88,8 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     print(change, Some(&file), format!("credentials of {name}: {file}"))
 }
 
-/// The token of a user, if it is a new one. If an answer is lost with its connection, so is the token: the client repeats
-/// the request, which then changes what is there.
+/// The token of a user, if it is a new one. If an answer is lost with its connection, so is the token: the client
+/// repeats the request, which then changes the existing account.
 fn token_of(account: Account, name: &str, is_new: bool) -> Result<Option<String>, Failure> {
     if is_new && account.token.is_none() {
         return Err(Failure::Machine(format!(

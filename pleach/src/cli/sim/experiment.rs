@@ -147,10 +147,11 @@ impl Experiment {
     }
 }
 
-/// The most bytes measured for a simulated peer: with numbered units, and with an explorer.
+/// The maximum number of bytes measured for a simulated peer: with numbered units, and with an
+/// explorer.
 const PEER_BYTES: (u64, u64) = (4_500, 150_000);
 
-/// The most memory for any simulation; a scenario that needs more is a mistake.
+/// The maximum memory for any simulation; a scenario that needs more is a mistake.
 const MOST_BYTES: u64 = 64 << 30;
 
 /// Refuses more peers, and more explorers of their devices, than fit into the memory that may be used.

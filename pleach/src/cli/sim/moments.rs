@@ -1,4 +1,4 @@
-//! A simulated run on sites as a picture: over time, how many workers were there and how many worked.
+//! A simulated run on sites as a picture: over time, how many workers were present and how many worked.
 
 use crate::draw::axis::{Scale, corner, levels, mark_text};
 use crate::draw::svg::{Anchor, Svg};
@@ -51,7 +51,7 @@ fn below(figures: &Figures, sites: &SiteFigures) -> String {
     )
 }
 
-/// A line from moment to moment, with its name beside the top right corner.
+/// A line from moment to moment, with its name next to the top right corner.
 fn line(
     svg: &mut Svg,
     (name, colour, down): (&str, &str, f64),

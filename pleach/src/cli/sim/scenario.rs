@@ -39,7 +39,7 @@ enum Step {
 
 /// Lists that are not a sweep.
 const LISTS: [&str; 1] = ["seeds"];
-/// The most combinations.
+/// The maximum number of combinations.
 const MOST_CELLS: usize = 10_000;
 
 impl Scenario {

@@ -71,7 +71,7 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
     Ok(Some(fleet))
 }
 
-/// The most sites of an open fleet, where each keeps a list of all others.
+/// The maximum number of sites of an open fleet, where each keeps a list of all others.
 const MOST_OPEN: u32 = 10_000;
 
 fn open(table: &Keys<'_>, sites: &[SiteClass]) -> Result<bool, String> {

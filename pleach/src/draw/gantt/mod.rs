@@ -25,13 +25,13 @@ const TOP: f64 = 40.0;
 const BOTTOM: f64 = 40.0;
 /// A bar narrower than this has no room for a number.
 const NUMBERED: f64 = 15.0;
-/// The width of a character, at least, and the most characters of a name beside or inside the chart.
+/// The width of a character, at least, and the maximum number of characters of a name next to or inside the chart.
 const CHARACTER: f64 = 7.0;
 const NAME: usize = 24;
 /// Room for one mark on the axis, and for the triangle of one due date.
 const MARK: f64 = 80.0;
 const TRIANGLE: f64 = 8.0;
-/// The most of a bar's sides that the dark corner of a late job takes.
+/// The maximum length of the sides of a late job's dark corner.
 const CORNER: f64 = 8.0;
 /// The hatching of setups, and their style.
 const HATCHING: &str = "<pattern id=\"gantt-setup\" width=\"5\" height=\"5\" \

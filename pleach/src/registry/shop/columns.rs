@@ -9,7 +9,7 @@ use pleach_problems::flowshop::read::MOST_TIME;
 use pleach_problems::flowshop::shop::Shop;
 use std::collections::HashMap;
 
-/// The most characters of a cell in an error.
+/// The maximum number of characters of a cell in an error.
 const SHOWN: usize = 40;
 
 /// Reads a shop. Errors continue after the name of the file.
@@ -287,7 +287,7 @@ impl<'t> Reading<'t> {
         }
     }
 
-    /// The error of a cell that is no number within the limits.
+    /// The error of a cell that is not a number within the limits.
     fn wrong(&self, row: &Row, at: usize, decimals: u32, most: u32) -> String {
         let cell = match row.cell(at) {
             "" => "empty".into(),
@@ -323,7 +323,7 @@ impl<'t> Reading<'t> {
     }
 }
 
-/// Whether a cell looks like a number, be it a wrong one.
+/// Whether a cell looks like a number, even a wrong one.
 fn is_number(cell: &str) -> bool {
     let cell = cell.strip_prefix(['-', '+']).unwrap_or(cell);
     let mut before = ' ';
@@ -334,7 +334,7 @@ fn is_number(cell: &str) -> bool {
         })
 }
 
-/// Whether a cell, which is no valid number, looks like a date.
+/// Whether a cell, which is not a valid number, looks like a date.
 fn is_date(cell: &str) -> bool {
     !cell.is_empty() && (!is_number(cell) || cell.matches('.').count() > 1)
 }

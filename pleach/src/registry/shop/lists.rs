@@ -74,8 +74,9 @@ pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The numbers of a text, separated by blanks, commas or semicolons, and the most decimals of any. As in a table, a
-/// comma marks decimals if there are semicolons, and points must then not all be such that may separate thousands.
+/// The numbers of a text, separated by blanks, commas or semicolons, and the maximum number of decimals of any. As in a
+/// table, a comma marks decimals if there are semicolons, and then not every point may be a possible separator of
+/// thousands.
 fn read(text: &str) -> Result<(Vec<Listed<'_>>, u32), String> {
     let lines = move || text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let separator = if lines().any(|line| line.contains(';')) { ';' } else { ',' };

@@ -94,7 +94,7 @@ mod tests {
         for text in ["Job #2 # 1\n#1 #2\nJob # #2", "Job #2\n#1 Job # #1"] {
             assert_eq!(named(&signs, text), Ok(vec![1, 0, 2]), "{text}");
         }
-        // A long comment is no name.
+        // A long comment is not a name.
         let long = format!("3 2 1{}", " #".repeat(1 << 17));
         assert_eq!(named(&letters, &long), Ok(vec![2, 1, 0]));
         // Names that are numbers are names.

@@ -3,11 +3,11 @@
 use csv::{ByteRecord, Reader, ReaderBuilder, StringRecord};
 use std::io::Read;
 
-/// The most bytes of a table.
+/// The maximum number of bytes of a table.
 const MOST_BYTES: usize = 1 << 26;
 /// In how many bytes the separator is searched for.
 const SEARCHED: usize = 1 << 20;
-/// The most rows, and the most cells of a row.
+/// The maximum number of rows, and the maximum number of cells of a row.
 pub const MOST: usize = 10_001;
 
 /// The separators, the likeliest first: where the comma marks decimals, spreadsheets separate by semicolons.
@@ -118,7 +118,7 @@ fn cells_of(line: &str, separator: u8) -> usize {
     line.bytes().filter(|&byte| byte == separator).count() + 1
 }
 
-/// The most comments above a table among which a header is looked for.
+/// The maximum number of comments above a table among which a header is looked for.
 const MOST_COMMENTS: usize = 100;
 
 /// Refuses a comment that looks like a header, or like a row with the usual number of cells.
@@ -142,7 +142,7 @@ struct Lines<'t> {
 }
 
 impl Lines<'_> {
-    /// The line of the record that begins at a place or, after empty lines and comments, behind it. The comments are
+    /// The line of the record that begins at a place or, after empty lines and comments, after it. The comments are
     /// checked.
     fn line_of(
         &mut self,

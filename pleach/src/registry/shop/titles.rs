@@ -74,7 +74,7 @@ const UNITS: [&[&str]; 6] = [
     &["week", "weeks", "woche", "wochen"],
 ];
 
-/// The words of a title without what follows in brackets or behind a comma or slash, in small letters. A title may be
+/// The words of a title without what follows in brackets, or after a comma or slash, in small letters. A title may be
 /// in brackets itself.
 pub fn words_of(title: &str) -> Vec<String> {
     let title = parts(title).next().unwrap_or_default();
@@ -131,7 +131,7 @@ pub fn checked(title: &str, at: usize, named: bool) -> Result<Column, &'static s
     }
 }
 
-/// Whether a title names a machine, and nothing of it.
+/// Whether a title only names a machine.
 pub fn is_machine(title: &str) -> bool {
     let words = words_of(title);
     let follows = |word: &String| {
@@ -142,14 +142,14 @@ pub fn is_machine(title: &str) -> bool {
         && words.iter().skip(1).all(follows)
 }
 
-/// Whether a column has setup times by its title.
+/// Whether a column's title says that it has setup times.
 fn is_setup(title: &str) -> bool {
     let words = words_of(title);
     words.windows(2).any(|pair| pair[0] == "set" && pair[1] == "up")
         || words.iter().any(|word| word.starts_with("setup") || word.starts_with("rüstzeit"))
 }
 
-/// Whether a column that would hold times by its title hardly does.
+/// Whether a column whose title suggests times probably holds something else.
 fn is_unclear(title: &str) -> bool {
     let words = words_of(title);
     let all = words.concat();
@@ -178,7 +178,7 @@ fn parts(title: &str) -> impl Iterator<Item = &str> {
     title.split(REMARKS).filter(|part| part.contains(char::is_alphanumeric))
 }
 
-/// Whether something follows the title in brackets or behind a comma or slash.
+/// Whether something follows the title in brackets, or after a comma or slash.
 fn has_remark(title: &str) -> bool {
     parts(title).count() > 1
 }

@@ -28,9 +28,9 @@ mod sheet {
     use std::io::{Cursor, Read, copy, sink};
     use zip::ZipArchive;
 
-    /// The most bytes of the text.
+    /// The maximum number of bytes of the text.
     const MOST_BYTES: usize = 1 << 26;
-    /// The most bytes of all files in a workbook, unpacked.
+    /// The maximum number of bytes of all files in a workbook, unpacked.
     const MOST_UNPACKED: u64 = 1 << 28;
 
     /// The first sheet of a workbook. A dense table would let two cells allocate a whole sheet.

@@ -3,7 +3,7 @@
 use super::super::instance::{Instance, MOST_COST};
 use crate::simd::instructions::Instructions;
 
-/// The most cities: one bit each in a word.
+/// The maximum number of cities: one bit each in a word.
 pub const MOST_CITIES: usize = 64;
 
 /// A city's neighbours, nearest first; unused lanes cost more than any limit.

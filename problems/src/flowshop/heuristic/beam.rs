@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 const FIRST: [usize; 4] = [32, 48, 40, 56];
 /// Maximum width: beyond it, a level takes too much memory for its benefit.
 const WIDEST: usize = 1 << 15;
-/// The most memory of a level of a large instance, where every worker has a beam, in bytes.
+/// The maximum memory of a level of a large instance, where every worker has a beam, in bytes.
 const MOST_BYTES: usize = 64 << 20;
 /// Weights of idle time, used in turn: no weight is best everywhere.
 const WEIGHTS: [f32; 3] = [0.5, 1.0, 0.25];

@@ -2,7 +2,7 @@
 
 use super::super::tables::{Tables, Word};
 
-/// The most jobs in a block.
+/// The maximum number of jobs in a block.
 pub const MOST: usize = 16;
 
 /// The times of all jobs, by block.

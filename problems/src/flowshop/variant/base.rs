@@ -11,7 +11,7 @@ pub(super) const STEPS: usize = 4;
 /// Delays for which the costs of the jobs to come are computed, in halves of the mean time.
 const DELAYS: usize = 4;
 
-/// A schedule in rows of numbers by place. Behind the end follow jobs that cost nothing.
+/// A schedule in rows of numbers by place. Beyond the end follow jobs that cost nothing.
 pub(super) struct Base<N> {
     order: Vec<u16>,
     stride: usize,
@@ -128,7 +128,7 @@ impl<N: Number> Base<N> {
         })
     }
 
-    /// Replaces the order. Returns how many of its jobs come behind those that are as before.
+    /// Replaces the order. Returns how many of its jobs come after those that have not changed.
     #[inline(always)]
     pub fn set_order(&mut self, table: &Table<N>, no_cost: N, order: &[u16]) -> usize {
         let same = self.order.iter().zip(order).take_while(|(a, b)| a == b).count();
@@ -142,7 +142,7 @@ impl<N: Number> Base<N> {
         order.len() - same
     }
 
-    /// Puts a job that costs nothing at a place behind the end.
+    /// Puts a job that costs nothing at a place beyond the end.
     fn clear(&mut self, place: usize, no_cost: N) {
         let zero = N::default();
         for rows in [&mut self.times, &mut self.setups, &mut self.slopes] {
@@ -172,7 +172,7 @@ impl<N: Number> Base<N> {
         }
     }
 
-    /// Computes the fronts and costs behind the jobs from a place.
+    /// Computes the fronts and costs after the jobs from a place.
     #[inline(always)]
     fn set_fronts(&mut self, table: &Table<N>, from: usize) {
         let (jobs, stride) = (self.order.len(), self.stride);

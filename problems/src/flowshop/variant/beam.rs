@@ -77,7 +77,7 @@ impl<N: Number> Rows<N> {
         }
     }
 
-    /// The setup times behind a job, in rows by machine.
+    /// The setup times after a job, in rows by machine.
     fn setups_after(&self, before: Option<u16>) -> Option<&[N]> {
         let all = self.machines * self.stride;
         let before = before.filter(|_| !self.setups.is_empty())?;

@@ -41,7 +41,7 @@ fn others<N: Number>(
     others
 }
 
-/// Searches in turn, each with the same work once none comes first any longer.
+/// Searches in turn, each with the same amount of work once none has precedence any longer.
 struct Turns {
     searches: Vec<Box<dyn Improve>>,
     best: (Vec<u16>, i64),

@@ -162,7 +162,7 @@ impl Variant {
         self.shop.instance.job(job)[machine].into()
     }
 
-    /// By machine, the time of a job on all machines behind it.
+    /// By machine, the time of a job on all machines after it.
     pub(super) fn tails(&self, job: usize) -> Vec<i64> {
         let times = self.shop.instance.job(job).iter();
         let mut tails: Vec<i64> = times.map(|&time| time.into()).collect();

@@ -1,6 +1,6 @@
 //! [`Places`]: the value of a schedule with one more job, for each place of the job.
 //!
-//! Each lane has the job at another place, starts from the schedule before that place, and appends the jobs behind it.
+//! Each lane has the job at another place, starts from the schedule before that place, and appends the jobs after it.
 //! Where the fronts are later than without the job by at least some delay, so are the ends of all jobs to come. Lanes
 //! stop once that is known to cost too much.
 
@@ -138,7 +138,7 @@ impl<N: Number> Block<'_, N> {
             self.start(lanes, first + at);
         }
         let left = self.base.order().len() - first;
-        // With setup times, the job behind has been appended, too.
+        // With setup times, the job after it has been appended, too.
         let mut step = usize::from(self.table.has_setups());
         while step < left {
             for (at, lanes) in offsets.clone().zip(&mut *lanes) {
@@ -163,7 +163,7 @@ impl<N: Number> Block<'_, N> {
         step
     }
 
-    /// Starts with the jobs before each place and the job; with setup times, the job behind it follows.
+    /// Starts with the jobs before each place and the job; with setup times, the job after it follows.
     #[inline(always)]
     fn start<W: Wide<Of = N>>(&self, lanes: &mut Lanes<W>, at: usize) {
         let Self { table, base, job } = *self;
@@ -191,7 +191,7 @@ impl<N: Number> Block<'_, N> {
         }
     }
 
-    /// Appends the next jobs to each lane, and jobs that cost nothing behind the end. The first lane's are those from
+    /// Appends the next jobs to each lane, and jobs that cost nothing beyond the end. The first lane's are those from
     /// this place.
     #[inline(always)]
     fn append<W: Wide<Of = N>>(&self, lanes: &mut Lanes<W>, place: usize) {

@@ -1,17 +1,17 @@
 //! [`preemptive_bound`]: a bound on the cost of all schedules, by single machines whose jobs may interrupt each other.
 //!
-//! A job arrives at a machine at the earliest after its release date and its times on the machines before, and has to
-//! pass the machines behind. If the job with the earliest due date comes first at any moment, the maximum lateness is
-//! least (Horn 1974). If the one with the least time left does, as many jobs as possible are finished at any moment
-//! (Schrage 1968), so each of the ends, in their order, is as early as possible. At best, jobs end in the order of their
-//! due dates (Chu 1992).
+//! A job arrives at a machine no earlier than its release date plus its times on the machines before, and then has to
+//! pass the later machines. If the job with the earliest due date comes first at any moment, the maximum lateness is
+//! least (Horn 1974). If the one with the least time left comes first, as many jobs as possible are finished at any
+//! moment (Schrage 1968), so the first, the second and each later end is as early as possible. At best, jobs end in the
+//! order of their due dates (Chu 1992).
 
 use super::model::Variant;
 use super::objective::Objective;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The most weights that are distinguished.
+/// The maximum number of weights that are distinguished.
 const LEVELS: usize = 8;
 /// How many operations all levels may process if there are several: shops with more than an eighth of it distinguish
 /// fewer weights.
@@ -83,7 +83,7 @@ fn machine_bound(objective: Objective, arrivals: Vec<Arrival>) -> i64 {
         Objective::FlowTime => late.sum(),
         Objective::Tardiness => late.map(|late| late.max(0)).sum(),
         Objective::TardyJobs => {
-            // The earliest end that is not used yet may meet each due date.
+            // Each due date gets the earliest end that is not used yet.
             let on_time = due.iter().fold(0_usize, |n, &due| n + usize::from(ended[n].0 <= due));
             (ended.len() - on_time) as i64
         }

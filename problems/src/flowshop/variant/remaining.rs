@@ -1,7 +1,7 @@
 //! [`Remaining`]: a bound on what the jobs that are left cost, depending on when machines become free.
 //!
-//! Each machine alone gives a bound: it cannot finish a job before it has processed it, nor the jobs it chose to process
-//! earlier, and then the job has to pass the machines behind. The largest bound counts.
+//! Each machine alone gives a bound: it cannot finish a job before it has processed it, nor the jobs it chose to
+//! process earlier, and then the job has to pass the later machines. The largest bound counts.
 
 use super::model::Variant;
 use super::objective::Objective;
@@ -16,7 +16,7 @@ pub(super) struct Orders<N> {
     setups: bool,
     sum: bool,
     machines: Vec<Machine<N>>,
-    /// By job and machine: times, times with the least setup time before them, and times to pass the machines behind.
+    /// By job and machine: times, times with the least setup time before them, and times to pass the later machines.
     times: Vec<N>,
     with_setups: Vec<N>,
     tails: Vec<N>,
@@ -48,7 +48,7 @@ struct Operation<N> {
     time: N,
     /// With the least setup time before it.
     with_setup: N,
-    /// The time to pass the machines behind.
+    /// The time to pass the later machines.
     tail: N,
     weight: N,
     /// When this machine must have finished it; without due dates, so that it ends at time 0.
@@ -62,7 +62,7 @@ pub(super) struct Remaining<N> {
     /// The sum of all weights.
     pub weight: N,
     least_release: N,
-    /// On each machine, the sum of all times with their least setup times, the least time to pass the machines behind,
+    /// On each machine, the sum of all times with their least setup times, the least time to pass the later machines,
     /// and the least time of a job.
     sums: Vec<N>,
     least_tails: Vec<N>,

@@ -1,4 +1,4 @@
-//! [`Rest`]: what the jobs left are expected to cost behind each child of a node, for beam search.
+//! [`Rest`]: what the jobs left are expected to cost after each child of a node, for beam search.
 //!
 //! They are expected to follow in a certain order. A node's *clock* is the mean time for which the machines have worked,
 //! plus a weight times the mean time for which they were idle. For flow time only differences between clocks matter.
@@ -12,7 +12,7 @@ use super::objective::Objective;
 const NEAR: f64 = 2.0;
 const FAR: f64 = 1.0 / 16.0;
 
-/// The jobs left of a node, and what they are expected to cost behind each of its children.
+/// The jobs left of a node, and what they are expected to cost after each of its children.
 pub(super) struct Rest {
     objective: Objective,
     machines: f64,

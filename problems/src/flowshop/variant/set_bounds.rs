@@ -1,7 +1,7 @@
-//! [`SetBounds`]: for each set of jobs left, and with setup times for each last job, what the set costs at least behind
+//! [`SetBounds`]: for each set of jobs left, and with setup times for each last job, what the set costs at least after
 //! the front of each machine, by dynamic programming over all sets.
 //!
-//! If a job starts on a machine at time 0, the jobs behind it follow on the same machine, or it passes to the next one
+//! If a job starts on a machine at time 0, the jobs after it follow on the same machine, or it passes to the next one
 //! and they follow there; the larger cost counts. The least one over all jobs is the bound of the set, which each
 //! machine chooses for itself.
 
@@ -21,7 +21,7 @@ pub(super) struct SetBounds<N> {
     machines: usize,
     /// For each set, its first entry: one for each job that is not in it, or just one without setup times.
     starts: Vec<u32>,
-    /// By entry and machine, the least cost behind a front of 0, negative.
+    /// By entry and machine, the least cost after a front of 0, negative.
     saved: Vec<N>,
 }
 
@@ -103,7 +103,7 @@ impl<N: Number> SetBounds<N> {
         self.saved.len() * size_of::<N>() + self.starts.len() * size_of::<u32>()
     }
 
-    /// The cost of a set of jobs left for each machine, behind a front of 0, and with setup times behind a last job.
+    /// The cost of a set of jobs left for each machine, after a front of 0, and with setup times after a last job.
     pub fn of(&self, set: usize, last: Option<usize>) -> Option<impl Iterator<Item = N>> {
         let start = *self.starts.get(set)? as usize;
         let at = (start + last.map_or(0, |last| rank(set, last))) * self.machines;
@@ -127,7 +127,7 @@ struct Numbers<N> {
     weights: Vec<N>,
     /// By job and machine.
     times: Vec<N>,
-    /// By job and machine: what the job costs if it ends there at 0 and then passes all machines behind.
+    /// By job and machine: what the job costs if it ends there at 0 and then passes all later machines.
     ended: Vec<N>,
     /// By job after, job before, and machine, negative; empty if there are none. Some unused entries follow.
     setups: Vec<N>,

@@ -482,7 +482,8 @@ fn too_many_sets_have_no_bounds() {
     assert_eq!(bounds.bytes(), 0);
 }
 
-/// The time behind each machine used to be summed from the beginning for every one, which took a square of the machines.
+/// The time after each machine used to be summed from the beginning for every one, which took time quadratic in the
+/// number of machines.
 #[test]
 fn shops_of_many_machines_are_prepared() {
     let machines = 200_000;

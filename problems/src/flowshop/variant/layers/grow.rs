@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Keys that a thread does at once, and the most pieces of all keys.
+/// Keys that a thread handles at a time, and the maximum number of pieces of all keys.
 const KEYS: usize = 64;
 const PIECES: usize = 1024;
 /// Keys that are sorted without checking for a stop.
@@ -38,7 +38,7 @@ pub(super) struct Rules<'v, N> {
 /// What a layer may take.
 pub(super) struct Room {
     pub threads: usize,
-    /// The most bytes, and those in use apart from the layers.
+    /// The maximum number of bytes, and those in use apart from the layers.
     pub memory: usize,
     pub used: usize,
 }

@@ -157,7 +157,7 @@ fn bytes<N>(machines: usize, prefixes: usize, keys: usize) -> usize {
 }
 
 impl<N: Number> Layer<N> {
-    /// The most bytes that a prefix takes with a key of its own.
+    /// The maximum number of bytes that a prefix takes with a key of its own.
     pub fn bytes_each(machines: usize) -> usize {
         bytes::<N>(machines, 1, 1)
     }

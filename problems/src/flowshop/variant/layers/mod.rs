@@ -2,7 +2,7 @@
 //! are dropped.
 //!
 //! Of two partial schedules with the same jobs (and the same last one, if there are setup times), one dominates if it
-//! costs no more however the rest is completed: all completion times behind it are at most `delta` later, where `delta`
+//! costs no more however the rest is completed: all completion times after it are at most `delta` later, where `delta`
 //! is the largest difference of the fronts. Unlimited, the search is exact; with only the best of each layer it is a
 //! beam search. Counts do not depend on the number of threads.
 
@@ -25,7 +25,8 @@ use std::ops::ControlFlow;
 /// The width of the first beam search (small for small shops in tests), and the factor to the next one.
 const WIDTH: usize = if cfg!(test) { 20 } else { 1000 };
 const WIDER: usize = 8;
-/// The most prefixes handed over to depth-first search; with more, it starts from the root.
+/// The maximum number of prefixes handed over to depth-first search; with more, it starts from the
+/// root.
 const MOST_OPEN: usize = 1 << 20;
 /// The part of memory for bounds of sets.
 const SET_BOUNDS: usize = 2;
@@ -42,7 +43,7 @@ pub struct Layers<'v> {
 pub struct LayersLimits<'w> {
     /// The number of threads.
     pub threads: usize,
-    /// The most bytes for prefixes.
+    /// The maximum number of bytes for prefixes.
     pub memory: usize,
     /// The seed of the heuristics between passes.
     pub seed: u64,
@@ -50,7 +51,7 @@ pub struct LayersLimits<'w> {
     pub watch: &'w mut dyn FnMut(&LayersProgress) -> ControlFlow<()>,
 }
 
-/// How far a search by layers is.
+/// How far a search by layers has come.
 #[derive(Clone, Debug)]
 pub struct LayersProgress {
     /// Prefixes branched, and children made.
@@ -189,7 +190,7 @@ impl<'v, N: Number> Search<'v, N> {
         }
     }
 
-    /// The most prefixes that a layer may surely keep.
+    /// The number of prefixes that a layer can keep for certain.
     fn widest(&self, limits: &LayersLimits<'_>) -> usize {
         limits.memory / Layer::<N>::bytes_each(self.rules.table.machines) / 3
     }
