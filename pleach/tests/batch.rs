@@ -81,7 +81,7 @@ fn every_combination_has_one_row_and_the_pictures_show_all_settings() {
         assert!(svg.contains("prefers-color-scheme:dark") && !svg.contains("NaN"), "{svg}");
     }
     let rows = fs::read(folder.join("results.csv")).unwrap();
-    assert!(run(&folder).contains("8 of 8 runs are in"));
+    assert!(run(&folder).contains("8 of 8 runs are already in"));
     assert_eq!(fs::read(folder.join("results.csv")).unwrap(), rows);
 }
 
@@ -123,7 +123,7 @@ fn a_whole_last_row_needs_no_line_break() {
     let file = folder.join("results.csv");
     let whole = fs::read_to_string(&file).unwrap();
     fs::write(&file, whole.trim_end()).unwrap();
-    assert!(run(&folder).contains("8 of 8 runs are in"));
+    assert!(run(&folder).contains("8 of 8 runs are already in"));
     assert_eq!(fs::read_to_string(&file).unwrap(), whole);
 }
 
@@ -136,7 +136,7 @@ fn a_torn_row_is_run_again() {
     // A process that was killed has left the beginning of a row, or even of the first line.
     let torn = whole.trim_end().len() - 30;
     fs::write(&file, &whole[..torn]).unwrap();
-    assert!(run(&folder).contains("7 of 8 runs are in"));
+    assert!(run(&folder).contains("7 of 8 runs are already in"));
     assert_eq!(column(&folder, "count"), ["4", "4", "92", "92"].repeat(2));
     fs::write(&file, &whole[..10]).unwrap();
     run(&folder);
@@ -185,7 +185,7 @@ fn an_interrupted_batch_goes_on_where_it_stopped() {
     assert!(said(&output).contains("run the same command again"), "{}", said(&output));
     assert_eq!(column(&folder, "instance"), ["8"]);
     fs::write(folder.join("batch.toml"), text.replace("22", "9")).unwrap();
-    assert!(run(&folder).contains("1 of 2 runs are in"));
+    assert!(run(&folder).contains("1 of 2 runs are already in"));
     assert_eq!(column(&folder, "instance"), ["8", "9"]);
 }
 
@@ -274,7 +274,7 @@ fn a_changed_file_is_another_instance() {
     run(&folder);
     assert_eq!(column(&folder, "objective"), ["16", "1278"]);
     fs::write(&file, "3 2\n1 2 3\n4 5 7\n").unwrap();
-    assert!(run(&folder).contains("1 of 2 runs are in"));
+    assert!(run(&folder).contains("1 of 2 runs are already in"));
     assert_eq!(column(&folder, "objective"), ["16", "1278", "17"]);
     assert_eq!(column(&folder, "instance"), ["shop.txt", "ta001", "shop.txt"]);
     // A problem with another objective has another optimum, which is no contradiction.

@@ -284,7 +284,7 @@ fn bad_input_is_one_line() {
     refused("loop rays sphere:100 --size 5x5x5", "--size 5x5x5: expected WIDTHxHEIGHT");
     refused("loop rays sphere:100 --size 99999x5", "expected 1 to 16384");
     refused(&format!("loop rays sphere:100 --transfer {colours}"), "line 2: 'x'");
-    refused("loop lattice x", "expected no words");
+    refused("loop lattice x", "expected no arguments");
     refused("loop lattice --size 100x64x64", "divisible by 16");
     refused("loop lattice --size 64x64", "--size 64x64: expected three numbers");
     refused("loop lattice --frames 3", "--frames: expected --out with a picture");

@@ -74,7 +74,7 @@ fn a_search_is_shown_over_time_with_its_schedule() {
         fs::copy(folder.join(name), other.join(name)).unwrap();
     }
     fs::remove_file(folder.join("t.json")).unwrap();
-    assert!(page(&folder, &["run.json"]).contains("The trace t.json is not there"));
+    assert!(page(&folder, &["run.json"]).contains("The trace t.json was not found"));
     assert!(page(&folder, &["elsewhere/run.json"]).contains("the darker, the busier"));
     // A trace of another run is not shown, and does not count as an input.
     let trace = json!({ "pleach": "0", "seconds": 99.0, "units": [], "convergence": [] });

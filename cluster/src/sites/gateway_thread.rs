@@ -428,7 +428,7 @@ impl<'a> GatewayThread<'a> {
                 }
             }
             for lease in too_long {
-                let why = "this site's open work is too long for a message: other sites repeat what it did since its last commit";
+                let why = "this site's open work is too long for a message: other sites repeat what it has done since its last commit";
                 self.run_state.warn(why.into());
                 self.gateway().drop_holding(lease)?;
             }

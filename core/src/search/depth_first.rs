@@ -291,7 +291,7 @@ mod tests {
 
     /// The node would be explored twice: its child now, and all of it later.
     #[test]
-    #[should_panic(expected = "a node that has children cannot be put off")]
+    #[should_panic(expected = "a node that has children cannot be postponed")]
     fn a_node_that_was_put_off_cannot_get_children() {
         let tree = Postponing { with_child: true };
         let mut explorer = TreeExplorer::new(&tree);

@@ -145,7 +145,7 @@ pub trait Improver {
     fn adopt(&mut self, _solution: &Solution) {}
 }
 
-const POSTPONED_PARENT: &str = "a node that has children cannot be put off";
+const POSTPONED_PARENT: &str = "a node that has children cannot be postponed";
 
 /// Collects what [`Tree::expand`] finds.
 pub struct Children<'a, T: Tree + ?Sized> {

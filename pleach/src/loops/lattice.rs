@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub const ENTRY: LoopEntry = LoopEntry {
     name: "lattice",
     about: "the flow around an obstacle, by the lattice Boltzmann method (D3Q19)",
-    words: "no words; flags set the box and the obstacle",
+    words: "no arguments; flags set the box and the obstacle",
     takes: (0, 0),
     is_file: |_| false,
     shared: false,

@@ -152,7 +152,7 @@ impl Service {
             if state.joiners.len() >= JOINERS {
                 return Err(Refused(
                     503,
-                    format!("there are already {JOINERS} joiners, the most that a service accepts"),
+                    format!("there are already {JOINERS} joiners, the maximum a service accepts"),
                 ));
             }
             let joiner = Joiner {

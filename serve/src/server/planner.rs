@@ -318,13 +318,13 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
                 "it runs in one process on the service's machine".into()
             }
             (Some(_), _) if job.is_alone() => {
-                "its root prepares the search, or searches by layers: joiners come later".into()
+                "its root works alone so far: it prepares the search, or searches by layers".into()
             }
             (Some(_), _) if job.is_full() => {
                 format!("it can keep no more than {} busy now", threads(job.view.workers))
             }
             (Some(_), _) if at_limit => {
-                format!("{user} has {}, the most allowed", threads(workers))
+                format!("{user} has {}, the maximum allowed", threads(workers))
             }
             (Some(_), _) => format!(
                 "{user} has {} of the threads; the fair share is {} by weight and past use",

@@ -108,7 +108,7 @@ impl Batch<'_, '_> {
         let open: Vec<usize> = open.collect();
         if open.len() < all && !quiet {
             let (done, out) = (all - open.len(), self.out.display());
-            console.note(&format!("{done} of {all} runs are in {out} already"));
+            console.note(&format!("{done} of {all} runs are already in {out}"));
         }
         let (line, mut interrupted) = (progress::line(quiet), false);
         for (done, at) in (all - open.len()..).zip(open) {

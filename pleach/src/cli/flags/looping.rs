@@ -57,7 +57,7 @@ pub static CHUNKS: Flag<Sizes> = Flag {
 
 pub static SPLIT: Flag<Sizes> = Flag {
     about: About { default: "follow",
-        group: Group::Workers, ..ABOUT.valued("split", "WHEN", "how to divide the box: follow (threads take planes as they get to them, and devices have as many as measured speeds say) or keep (once, by the speeds of the first step)") },
+        group: Group::Workers, ..ABOUT.valued("split", "WHEN", "how to divide the box: follow (threads take planes as they get to them; devices get as many as measured speeds suggest) or keep (cut once, by the speeds of the first step)") },
     parse: |word| match word {
         "follow" => Ok(Sizes::Measured),
         "keep" => Ok(Sizes::FirstStep),

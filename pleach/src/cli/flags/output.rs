@@ -45,7 +45,7 @@ pub static SAMPLE: Flag<u64> = Flag {
         ..ABOUT.valued(
             "sample",
             "N",
-            "explore this number of regions again, chosen at random by --seed",
+            "number of regions to explore again, chosen at random by --seed",
         )
     },
     parse: |word| whole(word, 1, u64::MAX),

@@ -120,7 +120,7 @@ pub static NODES: Flag<Nodes> = Flag {
 
 pub static WHOLE: Flag<()> = Flag::switch(ABOUT.named(
     "whole",
-    "search the whole board, not only the half that the other one mirrors; the counts are the same",
+    "search the whole board, not only one of two halves that mirror each other; the counts are the same",
 ));
 
 pub static BEST_FIRST: Flag<()> = Flag::switch(About {

@@ -52,7 +52,7 @@ pub fn find(run: &RunData, folder: &Path) -> Result<Traced, String> {
     Err(match wrong {
         Some(why) => format!("The trace cannot be shown: {why}."),
         None => format!(
-            "The trace {word} is not there: it is neither next to the run's file nor in this folder."
+            "The trace {word} was not found: it is neither next to the run's file nor in this folder."
         ),
     })
 }

@@ -127,7 +127,7 @@ fn check_comment(line: u64, comment: &str, separator: u8, usual: usize) -> Resul
     let what = if after.trim_start_matches(' ').as_bytes().first() == Some(&separator) {
         "could be a comment or a header; expected 'job' instead of '#'"
     } else if usual > 1 && cells_of(comment, separator) == usual && !after.starts_with(' ') {
-        "could be a comment or a job; expected a blank behind '#', or the name in quotes"
+        "could be a comment or a job; expected a blank after '#', or the name in quotes"
     } else {
         return Ok(());
     };
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn names_that_begin_like_comments_are_refused() {
         let read = |text: &str| Table::read(text, b';').map(|table| table.rows.len());
-        let why = ", line 3: could be a comment or a job; expected a blank behind '#', or the name in quotes";
+        let why = ", line 3: could be a comment or a job; expected a blank after '#', or the name in quotes";
         assert_eq!(read("# a;b\njob;M1\n#12;3\n13;1\n"), Err(why.into()));
         let tabs = Table::read("#\tM1\tM2\n1\t3\t4\n", b'\t').err().unwrap();
         assert!(tabs.starts_with(", line 1: could be a comment or a header;"), "{tabs}");

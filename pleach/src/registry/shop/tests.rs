@@ -228,7 +228,7 @@ fn faults_are_placed() {
         ),
         (
             "job,M1\nA,1\n#B,2\n",
-            ", line 3: could be a comment or a job; expected a blank behind '#'",
+            ", line 3: could be a comment or a job; expected a blank after '#'",
         ),
         (
             "job,M1,Due by\nA,1,2\n",
@@ -271,7 +271,7 @@ fn faults_are_placed() {
         ("Part,Job No,Saw\nA,1,3\n", ", line 1, column 'Job No': could be names of jobs;"),
         (
             "job,M1,Setup time\nA,1,2\n",
-            ", line 1, column 'Setup time': setup times, expected in a file",
+            ", line 1, column 'Setup time': setup times, expected in a separate file",
         ),
         ("A,1\n,2\n", ", line 2: empty, expected the name of the job"),
         ("1000000000\n1000000000\n999999999", ": times that may add up to 3999999999 on a path"),

@@ -115,7 +115,7 @@ pub fn checked(title: &str, at: usize, named: bool) -> Result<Column, &'static s
     match column_of(title) {
         Column::Times if at == 0 && named => Ok(Column::Names),
         Column::Times if is_setup(title) => {
-            Err("setup times, expected in a file of their own (--setups FILE)")
+            Err("setup times, expected in a separate file (--setups FILE)")
         }
         Column::Times if is_unclear(title) => Err(
             "not clearly a machine; expected 'due date', 'release date' or 'weight', another name for a machine, or no such column",
