@@ -19,11 +19,11 @@ class Walks(pleach.Tree[Walk]):
         self.steps = steps
 
     def root(self) -> Walk:
-        """Return the walk of no step."""
+        """Return the walk of no steps."""
         return (0,)
 
     def expand(self, walk: Walk, best: int | None, out: pleach.Children) -> None:
-        """Add a child for each free square beside the last one."""
+        """Add a child for each free square next to the last one."""
         if len(walk) > self.steps:
             out.count(1)
             return

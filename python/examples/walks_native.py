@@ -14,7 +14,7 @@ def compiled(steps: int) -> native.Compiled:
 
     @native.expand(words=steps + 2, children=4)
     def walks(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
-        """Add a child for each free square beside the last one."""
+        """Add a child for each free square next to the last one."""
         visited = node[0]
         if visited > steps:
             found[native.COUNT] = 1

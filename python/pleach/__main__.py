@@ -11,7 +11,7 @@ from pleach import _pleach
 
 
 def _script() -> str:
-    """Return the script that runs this command, by which it starts itself in another process."""
+    """Return the script that runs this command, with which it starts itself in another process."""
     called = os.path.abspath(sys.argv[0])
     folders = [sysconfig.get_path("scripts"), os.path.dirname(sys.executable)]
     candidates = [called, *(os.path.join(folder, "pleach") for folder in folders)]

@@ -57,7 +57,7 @@ Setup = tuple[int, str, str, float, float]
 
 
 def _hatching(name: str) -> str:
-    """Return a pattern of this name. It has to be unique: browsers draw none of a name whose first pattern is hidden."""
+    """Return a pattern of this name. It must be unique: if the first of a name is hidden, browsers draw none."""
     return (
         f'<pattern id="{name}" width="5" height="5" patternUnits="userSpaceOnUse" '
         'patternTransform="rotate(45)"><path d="M2,0v5" stroke="#333"/></pattern>'

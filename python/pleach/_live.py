@@ -38,7 +38,7 @@ class Live:
             if changed:
                 print(_line(progress), file=sys.stderr, flush=True)
             return
-        # While nothing changes, the last point follows the time.
+        # While nothing changes, the last point moves along with the time.
         alike = [point[1:] == known for point in self._points[-2:]]
         if alike == [True, True]:
             self._points.pop()
@@ -63,5 +63,5 @@ def facts(progress: Progress) -> list[tuple[str, object]]:
 
 
 def _line(progress: Progress) -> str:
-    """Return the same as a line."""
+    """Return the same facts on one line."""
     return ", ".join(f"{name} {value}" for name, value in facts(progress))

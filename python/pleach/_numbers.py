@@ -10,10 +10,10 @@ from decimal import MAX_PREC, Context, Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 MOST_DECIMALS = 9
-"""The most decimals of a number."""
+"""The maximum number of decimals of a number."""
 
 MOST_DIGITS = 400
-"""The most digits of a whole number; no float has as many."""
+"""The maximum number of digits of a whole number; no float has as many."""
 
 _SHORT = ("float16", "float32")
 """Floats of fewer than 64 bits, by name."""
@@ -79,7 +79,7 @@ def whole(argument: str, value: object, least: int = -(2**63), most: int = 2**63
 
 
 def _mixes_short_floats(values: Any) -> bool:
-    """Return whether a frame of pandas has short floats among others, as which they would no longer read as written."""
+    """Return whether a pandas frame has short floats and wider ones, as which they would no longer read as written."""
     if getattr(values, "columns", None) is None or not hasattr(values, "iloc"):
         return False
     kinds = {str(kind).lower() for kind in values.dtypes}
@@ -135,7 +135,7 @@ def row(argument: str, values: object, length: int | None = None) -> list[int | 
 def rows(
     argument: str, values: object, width: int | None = None, diagonal: bool = True
 ) -> list[list[int | Decimal]]:
-    """Return a table of exact numbers, all rows of one length; without a diagonal, it is 0 there."""
+    """Return a table of exact numbers, all rows of one length; without its diagonal, it is 0 there."""
     table = items(argument, values)
     found = []
     for i, line in enumerate(table):
@@ -152,7 +152,7 @@ def rows(
 
 
 def square(argument: str, values: object, diagonal: bool = False) -> list[int]:
-    """Return a square matrix of whole numbers, row by row; without a diagonal, it is 0 there."""
+    """Return a square matrix of whole numbers, row by row; without its diagonal, it is 0 there."""
     table = rows(argument, values, diagonal=diagonal)
     if not table or len(table) != len(table[0]):
         shape = (len(table), len(table[0]) if table else 0)
@@ -199,7 +199,7 @@ def aligned(argument: str, matrix: Any) -> Any:
     if columns is None or index is None or callable(index):
         return matrix
     wanted, names = [str(label) for label in columns], [str(label) for label in index]
-    # An index that has nothing to do with the columns only counts.
+    # An index that shares no name with the columns just numbers them.
     if names == wanted or len(names) != len(wanted) or not set(names) & set(wanted):
         return matrix
     if len(set(names)) < len(names) or set(names) != set(wanted):
@@ -208,7 +208,7 @@ def aligned(argument: str, matrix: Any) -> Any:
 
 
 def names_of(argument: str, labels: object, length: int) -> list[str] | None:
-    """Return the names in an index of pandas; ``None`` if it only counts from 0."""
+    """Return the names in a pandas index; ``None`` if it just counts from 0."""
     if labels is None:
         return None
     names = [str(label) for label in labels]  # type: ignore[attr-defined]

@@ -45,7 +45,7 @@ def dense_product(a: dict[str, Any], b: Any, threads: int) -> tuple[Any, int]:
     """The product of a sparse matrix and a dense one of the same precision."""
 
 class SearchLost(RuntimeError):
-    """The process that leads has given up the search, or begun another one."""
+    """The first process has given up the search, or begun another one."""
 
 class WrongTree(ValueError):
     """A bound or a solution of the tree is wrong."""
@@ -66,11 +66,11 @@ class Search:
         """Asks the search to stop, if it runs in this process."""
 
     def hold(self, paused: bool) -> None:
-        """Holds the search, or lets it continue."""
+        """Pauses the search, or lets it continue."""
 
     @property
     def paused(self) -> bool:
-        """Whether the search is held."""
+        """Whether the search is paused."""
 
     @property
     def done(self) -> bool:
@@ -97,7 +97,7 @@ class Cluster:
         """The address at which others join, if this process listens."""
 
     def next(self) -> str | None:
-        """Waits for the next search, and returns what the first process says about it; `None` once nothing follows."""
+        """Waits for the next search, and returns what the first process says about it; `None` when no other follows."""
 
     def wait_for(self, others: int, timeout: float | None = None) -> bool:
         """Waits until this number of other processes have joined, for at most `timeout` seconds; returns whether they have."""
@@ -110,14 +110,14 @@ class Graph:
     """A graph."""
 
     def __new__(cls, vertices: int, edges: Sequence[tuple[int, int]]) -> Graph:
-        """A graph of vertices from 1 on with these edges."""
+        """A graph of vertices numbered from 1, with these edges."""
 
     def __reduce__(self) -> tuple[type[Graph], tuple[int, list[tuple[int, int]]]]:
-        """How the graph is pickled: its class, and what makes it."""
+        """How the graph is pickled: its class, and the arguments that make it."""
 
     @staticmethod
     def read(name: str, text: str | None = None) -> Graph | None:
-        """The graph of a name, or of a text; `None` if there is no such name."""
+        """The graph with this name, or in this text; `None` if there is no such name."""
 
     @property
     def vertices(self) -> int:
@@ -137,10 +137,10 @@ class Children:
         """Adds children that need no exploring; they are counted as nodes."""
 
     def count(self, n: int) -> None:
-        """Adds to what the search counts."""
+        """Adds ``n`` to what the search counts."""
 
     def tally(self, counter: int, n: int) -> None:
-        """Adds ``n`` to a counter of the tree's own."""
+        """Adds ``n`` to one of the tree's own counters."""
 
     def solution(self, value: int, solution: Iterable[int]) -> None:
         """Reports a finished solution, a sequence of whole numbers."""
@@ -148,13 +148,13 @@ class Children:
 def flowshop_instance(
     name: str, text: str | None = None
 ) -> tuple[int, list[int], list[int] | None, list[int] | None] | None:
-    """The flowshop of a name, or of a text; `None` if there is no such name."""
+    """The flowshop with this name, or in this text; `None` if there is no such name."""
 
 def flowshop(given: dict[str, Any], limits: dict[str, Any]) -> Search:
     """Searches for the best schedule."""
 
 def atsp_instance(name: str, text: str | None = None) -> tuple[int, list[int]] | None:
-    """The cities and costs of a name, or of a text; `None` if there is no such name."""
+    """The cities and costs of an instance with this name, or in this text; `None` if there is no such name."""
 
 def atsp(
     cities: int,
@@ -167,7 +167,7 @@ def atsp(
     """Searches for the shortest tour."""
 
 def qap_instance(name: str, text: str | None = None) -> tuple[int, list[int], int, list[int]] | None:
-    """The flows and distances of a name, or of a text; `None` if there is no such name."""
+    """The flows and distances of an instance with this name, or in this text; `None` if there is no such name."""
 
 def qap(
     flows: tuple[int, list[int]],

@@ -54,7 +54,7 @@ class View:
     """How values and solutions of the engine are shown."""
 
     def __init__(self, decimals: int = 0, items: Callable[[list[int]], Iterable[int]] | None = None) -> None:
-        """Set the decimals of values, and what a solution of the engine, with items counted from 1, is here."""
+        """Set the decimals of values, and how to read the engine's solutions, whose items count from 1."""
         self._decimals, self._items = decimals, items or _from_0
 
     def value(self, value: int | None) -> Number | None:

@@ -1,4 +1,4 @@
-"""Starts searches: options, runs in the background, and calls back while they run."""
+"""Starts searches: options, runs in the background, and callbacks while they run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _News = Callable[[dict[str, Any]], object]
-"""A function that takes news of the engine."""
+"""A function that takes news from the engine."""
 
 
 class Options(TypedDict, total=False):
@@ -31,7 +31,7 @@ class Options(TypedDict, total=False):
     threads: how many threads search; all cores by default, one for trees written as Python classes.
     time_limit: stop after this many seconds, or this timedelta.
     node_limit: stop after about this many nodes.
-    memory: stop when the process has grown by more bytes than this since the search began, or by a third of them if
+    memory: stop when the process has grown by more bytes than this since the search began, or by a third of this if
         it is saved; four fifths of the free memory by default.
     best_first: explore the nodes with the best bounds first, as long as there is memory for them. Only for knapsacks,
         cliques, quadratic assignment and your own trees.
@@ -133,7 +133,7 @@ def limits(options: Mapping[str, Any], threads: int | None) -> dict[str, Any]:
 
 
 _MOMENT = 1.0
-"""How many seconds the last callback of a search may take after its end, however short the timeout is."""
+"""How many seconds the last callback may take after the end of its search, however short the timeout is."""
 
 _searches: list[_pleach.Search] = []
 """Searches that may still run."""
@@ -159,7 +159,8 @@ class Run(Generic[R]):
         self._thread: threading.Thread | None = None
         self._calls = [_shown(call, view) for call in (on_improvement, on_progress)]
         if any(self._calls):
-            # The thread must not refer to this object, nor to functions that may: it is cancelled when nothing else does.
+            # The thread must not refer to this object, or to functions that may: the search is cancelled once nothing
+            # else refers to it.
             target = (search, [_weak(call) for call in self._calls], self._raised)
             self._thread = threading.Thread(target=_call_back, args=target, daemon=True)
             self._thread.start()
@@ -183,7 +184,7 @@ class Run(Generic[R]):
         if raw is None:
             raise TimeoutError(f"the search has not ended after {timeout} seconds")
         if self._thread is not None and self._thread is not threading.current_thread():
-            # What the last callback does after the end takes a moment.
+            # The last callback may need a moment after the end.
             left = None if limit is None else max(began + limit - time.monotonic(), _MOMENT)
             self._thread.join(left if left is None else min(left, threading.TIMEOUT_MAX))
             if self._thread.is_alive():
@@ -206,7 +207,7 @@ class Run(Generic[R]):
 
     @property
     def paused(self) -> bool:
-        """Whether the search is held."""
+        """Whether the search is paused."""
         return self._search.paused
 
     @property
@@ -251,7 +252,7 @@ def _call_back(search: _pleach.Search, calls: list[_News | None], raised: list[B
 
 
 def _register(search: _pleach.Search) -> None:
-    """Note a search that has started, so that the end of the interpreter stops it."""
+    """Register a search that has started, so that it stops when the interpreter ends."""
     _forget_ended()
     with _lock:
         if not _searches:
@@ -265,7 +266,7 @@ def _forget_ended() -> None:
     with _lock:
         before = _searches[:]
         _searches[:] = [search for search in before if not search.done]
-    # Objects of callers may search when they die, so the last references are dropped without the lock.
+    # Callers' objects may start searches when they are finalised, so the last references are dropped outside the lock.
     del before
 
 
@@ -294,12 +295,12 @@ def _cancel_all() -> None:
 
 
 def _shown(call: Callable[[Progress], object] | None, view: View) -> _News | None:
-    """Return a function that passes on news of the engine as a Progress."""
+    """Return a function that passes on news from the engine as a Progress."""
     return None if call is None else lambda raw: call(view.progress(raw))
 
 
 def _weak(call: _News | None) -> _News | None:
-    """Return a function that calls another one for as long as something else refers to that."""
+    """Return a function that calls this one as long as something else refers to it."""
     if call is None:
         return None
     found = weakref.ref(call)
@@ -313,7 +314,7 @@ def _weak(call: _News | None) -> _News | None:
 
 
 def waited(search: _pleach.Search, *calls: _News | None) -> dict[str, Any]:
-    """Return the result of a search that has started; the end of the interpreter stops it."""
+    """Wait for a search that has started, and return its result; the search stops when the interpreter ends."""
     try:
         _register(search)
         raw = search.wait(None, *calls)
@@ -322,7 +323,7 @@ def waited(search: _pleach.Search, *calls: _News | None) -> dict[str, Any]:
         search.cancel()
         raise
     finally:
-        # The search keeps an exception of Python code, whose traceback must not keep the search.
+        # The search keeps the exception that Python code raised; its traceback must not keep the search alive.
         del search
         _forget_ended()
     assert raw is not None, "a wait without a limit has a result"
@@ -338,7 +339,7 @@ def start(
     blocking: object,
     threads: int | None = None,
 ) -> R | Run[R]:
-    """Start a search by a function of the compiled part, and wait for its result if it is blocking."""
+    """Start a search with a function of the compiled part, and wait for its result if it is blocking."""
     blocking = _truth("blocking", blocking)
     given = limits(options, threads)
     cluster = options.get("cluster")

@@ -26,16 +26,17 @@ _GOALS = ("minimise", "maximise", "count", "find")
 class Tree(ABC, Generic[N]):
     """A search tree: derive a class with a goal, a root, and what the children of a node are.
 
-    Nodes are any objects. The root must be picklable, and all nodes if several threads or processes search, if the
-    search is saved or looks at the best nodes first, or if a limit may stop layers. A method ``check(solution)`` is
-    optional: it returns the value of a solution, computed from the problem alone, and every result is then checked.
-    So is a method ``fingerprint()``: bytes or a str that tell this tree from others, for checkpoints; without it, a
-    sample of nodes must do.
+    Nodes may be any objects. The root must be picklable, and all nodes if several threads or processes search, if the
+    search is saved or looks at the best nodes first, or if a limit may stop a search by layers. A method
+    ``check(solution)`` is optional: it returns the value of a solution, computed from the problem alone, and every
+    result is then checked.
+    So is a method ``fingerprint()``: it returns bytes or a str that tell this tree from others, for checkpoints;
+    without it, a sample of nodes is used.
 
-    Methods ``key(node)``, which must give the root a key as well, and ``dominates(one, other)`` make a search for
-    the best solution begin by layers: all nodes of a depth at once, without those that others of the same key
-    dominate. A key is None or a number from 0 to 2**128 - 1. ``guide(node, bound)`` says how promising a node is, the
-    lower the better.
+    With the methods ``key(node)``, which must give the root a key as well, and ``dominates(one, other)``, a search for
+    the best solution begins by layers: it expands all nodes of a depth at once, without those that others with the
+    same key dominate. A key is None or a number from 0 to 2**128 - 1. ``guide(node, bound)`` says how promising a node
+    is, the lower the better.
     """
 
     goal: ClassVar[Goal]
@@ -115,7 +116,7 @@ def _layers(tree: Tree[Any]) -> dict[str, Any] | None:
 
 
 def _fingerprint(tree: Tree[Any]) -> bytes | None:
-    """Return what tells a tree from others, if it says so itself."""
+    """Return what tells a tree from others, if it has a fingerprint."""
     method = getattr(tree, "fingerprint", None)
     if method is None:
         return None
@@ -144,8 +145,8 @@ def solve(
 ) -> TreeResult | _run.Run[TreeResult]:
     """Search the whole tree of your own problem, and prove the result.
 
-    The interpreter expands one node at a time, so one thread searches unless `threads` says otherwise; more help only
-    where `expand` spends its time in code that releases the interpreter. `pleach.native` uses all cores.
+    The interpreter expands one node at a time, so one thread searches unless `threads` says otherwise; more threads help
+    only where `expand` spends its time in code that releases the interpreter. `pleach.native` uses all cores.
 
     best: search only for solutions better than this.
     blocking: whether to wait for the result; if not, a Run is returned at once.

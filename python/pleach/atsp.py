@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Bound", "Tour", "solve"]
 
 Bound = Literal["partial", "assignment", "arborescence"]
-"""A lower bound of the length of tours."""
+"""A lower bound on the length of tours."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class Tour(Optimised):
 
     order: the cities in their order, by their places in the input, from 0; None if no tour was found.
     city_names: the names of all cities, in the order of the input.
-    legs: the length of the way from each city of the order to the next, the last one back to the first.
+    legs: the length of the way from each city to the next, and from the last one back to the first.
     """
 
     order: tuple[int, ...] | None
@@ -83,7 +83,7 @@ def solve(
 ) -> Tour | _run.Run[Tour]:
     """Search for the shortest tour, and prove that it is optimal.
 
-    costs: a square matrix with the cost from each city to each other one, as lists, a NumPy array or a pandas DataFrame,
+    costs: a square matrix with the cost from each city to every other, as lists, a NumPy array or a pandas DataFrame,
         whose index names the cities; or the name of a known instance such as "ftv33", or the path of a TSPLIB file.
         The diagonal does not matter.
     best: search only for tours shorter than this.

@@ -52,12 +52,12 @@ def solve(
 def solve(
     graph: object, *, best: int | None = None, blocking: bool = True, **options: Unpack[_run.Options]
 ) -> Clique | _run.Run[Clique]:
-    """Search for the largest clique, with proof.
+    """Search for the largest clique, and prove that none is larger.
 
     graph: a square matrix of truth values, or of 0 and 1, as lists, a NumPy array or a pandas DataFrame, whose columns name
         the vertices; a mapping from each vertex to its neighbours; an undirected NetworkX graph; or the name of a known
         graph such as "brock200_4", or the path of a DIMACS file. A matrix is symmetric or has all edges on one side of
-        the diagonal; a mapping may list an edge at one of its ends.
+        the diagonal; a mapping may list an edge at only one of its ends.
     best: search only for cliques with more vertices than this.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
@@ -99,7 +99,7 @@ def _read(graph: object) -> tuple[_pleach.Graph, list[str] | None]:
     below: set[tuple[int, int]] = set()
     for i, row in enumerate(rows):
         if len(row) != len(rows):
-            _numbers.wrong(ValueError, f"graph[{i}]", len(row), f"{len(rows)} entries, as there are rows")
+            _numbers.wrong(ValueError, f"graph[{i}]", len(row), f"{len(rows)} entries, one for each row")
         for j, value in enumerate(row):
             if value not in (0, 1):
                 _numbers.wrong(ValueError, f"graph[{i}][{j}]", value, "True, False, 0 or 1")

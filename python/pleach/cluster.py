@@ -21,13 +21,13 @@ _FUNCTIONS = ("atsp", "clique", "flowshop", "knapsack", "own", "qap", "queens", 
 
 
 class Cluster:
-    """The processes that join this one: give it to searches as `cluster`, and close it after the last one.
+    """The processes that join this one: pass this to searches as `cluster`, and close it after the last one.
 
     In a ``with`` statement, it closes at the end.
     """
 
     def __init__(self, engine: _pleach.Cluster) -> None:
-        """Take over processes that are open."""
+        """Take over the processes of the compiled part."""
         self._engine = engine
 
     @property
@@ -59,7 +59,7 @@ class Cluster:
         self.close()
 
     def _shared(self, function: str, arguments: tuple[Any, ...], best_first: bool) -> dict[str, Any]:
-        """Return what the compiled part takes to share a search."""
+        """Return what the compiled part needs to share a search."""
         if function not in _FUNCTIONS:
             raise TypeError("cluster: compiled trees cannot be sent to other processes; derive a class from pleach.Tree")
         try:
@@ -104,7 +104,7 @@ def join(
     name. Only join processes that you trust: anyone who has the key can run code here.
 
     address: HOST:PORT of the first process.
-    key: the key file, a copy of that of the first process.
+    key: the key file, a copy of the first process's.
     threads: how many threads search; all cores by default, one for trees written as Python classes.
     patience: how many seconds to try to reach the first process, and then to wait for its first search.
     """

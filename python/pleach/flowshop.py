@@ -1,4 +1,4 @@
-"""The permutation flowshop: jobs visit all machines in the same order, and one order of jobs holds on all of them."""
+"""The permutation flowshop: jobs visit all machines in the same order, and all machines take jobs in one order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Objective = Literal["makespan", "flow-time", "tardiness", "lateness", "tardy-job
 """What a schedule is judged by; less is better."""
 
 Bound = Literal["one", "one-tight", "two", "two-adjacent", "two-last"]
-"""A lower bound of the makespan: by single machines, or by pairs of them."""
+"""A lower bound on the makespan: by single machines, or by pairs of them."""
 
 Branching = Literal["forward", "backward", "alternate", "max-sum", "min-branch", "min-min"]
 """From which end a schedule is extended."""
@@ -171,7 +171,7 @@ def solve(
     best: search only for schedules with a smaller value than this.
     start: an order to start from: jobs by their places, from 0, or by name.
     bound, branching: the lower bound, and from which end to extend a schedule; chosen automatically by default. Only for
-        the makespan without side conditions, like the next one.
+        the makespan without side conditions, like `count_optimal`.
     count_optimal: whether to count all optimal schedules, too, in a second search.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
@@ -258,7 +258,7 @@ def _by_job(argument: str, values: object, shop: _Shop) -> list[int | Decimal]:
         return _numbers.row(argument, numbers, jobs)
     wanted = shop.jobs or [str(job) for job in range(jobs)]
     names = _numbers.names_of(argument, labels, len(numbers)) or [str(place) for place in range(len(numbers))]
-    # An index that has nothing to do with the jobs only counts.
+    # An index that shares no name with the jobs just numbers them.
     if names == wanted or (not isinstance(values, Mapping) and not set(names) & set(wanted)):
         return _numbers.row(argument, numbers, jobs)
     known = dict(zip(names, numbers, strict=True))
@@ -276,7 +276,7 @@ def _by_jobs(argument: str, matrix: Any, jobs: list[str]) -> Any:
     if columns is None:
         return matrix
     names = [str(label) for label in columns]
-    # Columns that have nothing to do with the jobs only count.
+    # Columns that share no name with the jobs just number them.
     if names == jobs or not set(names) & set(jobs):
         return matrix
     if len(names) != len(jobs) or set(names) != set(jobs):
@@ -384,6 +384,6 @@ def _schedule(
         optimal_schedules=raw["optima"],
         **view.optimised(raw),
     )
-    # A schedule is frozen once it has all of this.
+    # The schedule is frozen, so its own marks are set like this.
     object.__setattr__(schedule, "_marks", {"setups": setups, "due": due, "blocking": blocking})
     return schedule

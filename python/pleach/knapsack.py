@@ -22,7 +22,7 @@ class Packing(Optimised):
 
     items: the items to take, by their places in the input, from 0; None if there is no result.
     item_names: the names of all items, in the order of the input.
-    weights, values: the numbers of all items.
+    weights, values: those of all items, in the order of the input.
     """
 
     items: tuple[int, ...] | None
@@ -72,7 +72,7 @@ def solve(
     blocking: bool = True,
     **options: Unpack[_run.Options],
 ) -> Packing | _run.Run[Packing]:
-    """Search for the most valuable items that fit, with proof.
+    """Search for the most valuable items that fit, and prove that no others are worth more.
 
     items: a row of value and weight for each item, as lists, a NumPy array or a pandas DataFrame with the columns
         "value" and "weight", whose index names the items; or the path of a file: the number of items and the capacity,

@@ -21,7 +21,7 @@ def _csr(argument: str, matrix: Any) -> Any:
 
 
 def _parts(matrix: Any, dtype: Any) -> dict[str, Any]:
-    """Return a sparse matrix as the compiled part takes it: columns and values of its types are not copied."""
+    """Return a sparse matrix as the compiled part takes it: columns and values of the right types are not copied."""
     import numpy
 
     return {
@@ -40,8 +40,8 @@ def multiply(a: Any, b: Any, *, threads: int | None = None, sort: bool = True) -
     threads: how many threads multiply; all cores by default.
     sort: whether the columns of a sparse product ascend; without it, the product of scattered matrices is faster.
 
-    The product is in single precision if both are, and in double precision otherwise. Matrices by rows in this
-    precision are read where they are, if their columns ascend and have 32 bits. They must not change meanwhile. A sparse
+    The product is in single precision if both are, and in double precision otherwise. CSR matrices in this precision,
+    with ascending columns of 32 bits, are read in place, without a copy; they must not change meanwhile. A sparse
     product is in CSR format, a dense one is a NumPy array.
     """
     import numpy

@@ -7,9 +7,9 @@ A node is a fixed number of 64-bit numbers. A function, compiled by `expand`, wr
         ...
         return 2  # how many children it wrote
 
-data: the numbers of the instance, the same for all nodes; only to be read.
-node: the numbers of the node; only to be read.
-best: the value that a solution must beat, or the worst value of 64 bits before there is one.
+data: the numbers of the instance, the same for all nodes; read-only.
+node: the numbers of the node; read-only.
+best: the value that a solution must beat, or the worst 64-bit value before there is one.
 children: a row for each child: first its bound, then all its numbers. The bound matters when minimising or maximising.
 found: what is found at the node: ``found[COUNT]`` is added to the count, ``found[LEAVES]`` is the number of
     children that need no exploring. A solution sets ``found[SOLVED]`` to 1, ``found[VALUE]`` and ``found[LENGTH]``,
@@ -53,11 +53,11 @@ COUNT = 1
 SOLVED = 2
 """The place that says whether there is a solution."""
 VALUE = 3
-"""The place of its value."""
+"""The place of the solution's value."""
 LENGTH = 4
-"""The place of how many numbers it has."""
+"""The place of the solution's length."""
 SOLUTION = 5
-"""The place of its first number."""
+"""The place of the solution's first number."""
 
 _WORST = {"minimise": 2**63 - 1, "maximise": -(2**63), "count": 2**63 - 1, "find": 2**63 - 1}
 
@@ -78,8 +78,8 @@ class Compiled:
     """A function that expands nodes, compiled.
 
     words: how many numbers a node has.
-    children: the most children of a node.
-    solution: the most numbers of a solution.
+    children: the maximum number of children of a node.
+    solution: the maximum length of a solution.
     function: the function as plain Python.
     code: the object of Numba that holds the compiled code, and its address.
     """
@@ -93,8 +93,8 @@ class Compiled:
     def preview(self, data: object, node: object, best: int | None = None, goal: Goal = "minimise") -> Preview:
         """Expand one node as plain Python, where every index is checked.
 
-        Numbers of children and solutions that the function does not write are 0 here. In a search, they are what an earlier
-        node has left there.
+        Numbers of children and solutions that the function does not write are 0 here. In a search, they are whatever an
+        earlier node left there.
         """
         import numpy as np
 
@@ -121,8 +121,8 @@ def expand(
     """Compile a function that expands nodes; it needs the package numba.
 
     words: how many 64-bit numbers a node has, at most 64.
-    children: the most children of a node.
-    solution: the most numbers of a solution.
+    children: the maximum number of children of a node.
+    solution: the maximum length of a solution.
     """
     size = _numbers.whole("words", words, 1, 64)
     most = _numbers.whole("children", children, 1, 2**14)
@@ -133,7 +133,7 @@ def expand(
         compiler: Any = import_module("numba")
         long = compiler.int64
         numbers = compiler.types.CPointer(long)
-        # As part of the loop, the function is up to three times as fast as by a call.
+        # Inlined into the loop, the function is up to three times as fast as when it is called.
         loop = _loop(compiler.carray, long, compiler.njit(inline="always")(function), size, most, longest)
         code = compiler.cfunc(long(numbers, long, numbers, numbers, numbers, numbers, numbers))(loop)
         return Compiled(size, most, longest, function, code)
@@ -142,10 +142,10 @@ def expand(
 
 
 _MARK = 0x506C656163682121
-"""Stands behind children and what was found: a function that has written too far has changed it."""
+"""Follows children and what was found: if it has changed, a function has written too far."""
 
 _MOST_LEAVES = 2**40
-"""The most leaves of a node."""
+"""The maximum number of leaves of a node."""
 
 _WORST_SCORE = 2**63 - 1
 """The score that stands for no solution."""
@@ -162,7 +162,7 @@ def _loop(carray: Any, int64: Any, expand: Any, words: int, most: int, longest: 
         """Explore until the fuel, the work or the room is used up, or a solution is found."""
         state = carray(state_at, (13,))
         top, room, fuel, cutoff, flip, bounded_children = state[0], state[1], state[2], state[3], state[4], state[5]
-        # Whatever ends the loop early, such as an exception, leaves this.
+        # If an exception or anything else ends the loop early, this stays.
         state[0] = -1
         data = carray(data_at, (n,))
         stack = carray(stack_at, (room, 3 + words))
@@ -178,14 +178,14 @@ def _loop(carray: Any, int64: Any, expand: Any, words: int, most: int, longest: 
                 continue
             for j in range(words):
                 node[j] = stack[top, 3 + j]
-            # From first child to first child: none of them passes through the stack.
+            # Go from first child to first child; none of them passes through the stack.
             while True:
                 branched += 1
                 for j in range(SOLUTION):
                     found[j] = 0
-                # Adding 0 raises an exception if there is no number, and any other number becomes a whole one.
+                # Adding 0 raises an exception if this is not a number; int64 makes it a whole one.
                 made = int64(expand(data, node, cutoff ^ flip, children, found) + 0)
-                # A function that counts leaves column 0 as it is.
+                # When counting, a function need not write column 0, so the mark covers column 1, too.
                 if behind_children[all_children] != _MARK or behind_children[all_children + 1] != _MARK:
                     return 2
                 if behind_found[all_found] != _MARK:

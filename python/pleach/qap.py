@@ -67,12 +67,12 @@ def solve(
     blocking: bool = True,
     **options: Unpack[_run.Options],
 ) -> Assignment | _run.Run[Assignment]:
-    """Search for the cheapest assignment, with proof.
+    """Search for the cheapest assignment, and prove that none is cheaper.
 
-    flows: a square matrix with the flow from each facility to each other one, as lists, a NumPy array or a
+    flows: a square matrix with the flow from each facility to every other, as lists, a NumPy array or a
         pandas DataFrame, whose columns name the facilities; or the name of a known instance such as "nug12", or the path
         of a QAPLIB file, which has the distances, too.
-    distances: a square matrix with the distance from each location to each other one; there may be more locations.
+    distances: a square matrix with the distance from each location to every other; there may be more locations.
     best: search only for assignments that cost less than this.
     start: an assignment to start from: for each facility a location by its place, from 0, or by name.
     blocking: whether to wait for the result; if not, a Run is returned at once.

@@ -47,7 +47,7 @@ def count(
 ) -> Counted | _run.Run[Counted]:
     """Count all ways to place n queens on a board of n rows and columns.
 
-    whole: whether to search the whole board, not only one of two halves that mirror each other. The counts are the same.
+    whole: whether to search the whole board, not only one of two mirrored halves. The counts are the same.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
     """

@@ -34,7 +34,7 @@ class Refused(ValueError):
 
 
 class _OtherCertificate(ConnectionError):
-    """The service has another certificate; waiting does not help."""
+    """The service has a different certificate; waiting does not help."""
 
 
 class Service:
@@ -48,7 +48,7 @@ class Service:
         """Read the credentials; connect later."""
         path = Path(credentials or os.environ.get("PLEACH_SERVICE", ""))
         if not path.name:
-            raise ValueError("expected a file of credentials, or one that PLEACH_SERVICE names")
+            raise ValueError("expected a credentials file, or PLEACH_SERVICE to name one")
         words = ["address", "certificate", "name", "token"]
         lines = path.read_text().splitlines()
         if not lines or lines[0] != "pleach-service-1":
@@ -81,7 +81,7 @@ class Service:
         return job
 
     def jobs(self) -> list[dict[str, Any]]:
-        """Return the jobs that are not over and the last ones that are, newest first, as dictionaries."""
+        """Return the jobs that are not over and the latest that are, newest first, as dictionaries."""
         return list(self._ask("GET", "/v1/jobs")["jobs"])
 
     def __repr__(self) -> str:
@@ -124,7 +124,7 @@ class Service:
         if sent is not None and len(sent) > _LONGEST:
             # The service would close the connection before it has read everything.
             raise Refused(413, f"the request takes {len(sent)} bytes: expected at most {_LONGEST}")
-        # A service that restarts is waited for.
+        # Wait for a service that restarts.
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -158,7 +158,7 @@ class Job:
     """A job of a service. ``state`` is as of the last request: `refresh`, `watch` and `wait` ask again."""
 
     def __init__(self, service: Service, number: int) -> None:
-        """Name a job; look at it later."""
+        """Name a job, without asking for its state yet."""
         self.service, self.number = service, number
         self.info: dict[str, Any] = {}
 
@@ -168,12 +168,12 @@ class Job:
         return str(self.info.get("state", "waiting"))
 
     def refresh(self) -> dict[str, Any]:
-        """Ask for the state of the job, and return what is known of it."""
+        """Ask for the state of the job, and return what is known about it."""
         self.info = self.service._ask("GET", self._path())
         return self.info
 
     def watch(self) -> Iterator[dict[str, Any]]:
-        """Yield what is known of the job, whenever it changes, until the job is over."""
+        """Yield what is known about the job, whenever it changes, until the job is over."""
         lost: float | None = None
         while self.state not in _OVER:
             try:

@@ -110,7 +110,7 @@ impl Cluster {
         self.address.as_deref()
     }
 
-    /// Waits for the next search, and returns what the first process says about it; `None` once nothing follows.
+    /// Waits for the next search, and returns what the first process says about it; `None` when no other follows.
     fn next(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let processes = self.processes()?;
         let stop = Arc::new(AtomicBool::new(false));

@@ -38,7 +38,7 @@ pub enum Failure {
     WrongTree(String),
     /// The machine or the program failed.
     Failed(String),
-    /// The process that leads has given up the search, ended it, or begun another one.
+    /// The first process has given up the search, ended it, or begun another one.
     Lost(String),
     /// Python code raised this exception.
     Raised(Py<PyBaseException>),

@@ -135,7 +135,7 @@ impl Children {
         Ok(())
     }
 
-    /// Adds to what the search counts.
+    /// Adds ``n`` to what the search counts.
     fn count(&mut self, n: &Bound<'_, PyAny>) -> PyResult<()> {
         let sum = self.count.checked_add(amount(n, "count")?);
         self.count =
@@ -143,7 +143,7 @@ impl Children {
         Ok(())
     }
 
-    /// Adds ``n`` to a counter of the tree's own.
+    /// Adds ``n`` to one of the tree's own counters.
     fn tally(&mut self, counter: &Bound<'_, PyAny>, n: &Bound<'_, PyAny>) -> PyResult<()> {
         let number = amount(counter, "counter")? as usize;
         if number >= COUNTERS {
@@ -211,7 +211,7 @@ struct PythonTree<const GOAL: u8> {
     expand: Py<PyAny>,
     check: Option<Py<PyAny>>,
     layers: Option<Layers>,
-    /// What tells it from other trees; `None` if a sample of its nodes must do.
+    /// What tells it from other trees; `None` if a sample of its nodes is used.
     fingerprint: Option<u64>,
     /// Collectors to use again.
     collectors: Mutex<Vec<Py<Children>>>,

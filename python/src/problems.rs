@@ -27,7 +27,7 @@ fn start_of(best: Option<i64>) -> Best {
 /// A flowshop as a file describes it: machines, times by job, due dates, setup times.
 type ReadShop = (usize, Vec<u32>, Option<Vec<u32>>, Option<Vec<u32>>);
 
-/// The flowshop of a name, or of a text; `None` if there is no such name.
+/// The flowshop with this name, or in this text; `None` if there is no such name.
 #[pyfunction]
 #[pyo3(signature = (name, text=None))]
 pub fn flowshop_instance(name: &str, text: Option<&str>) -> PyResult<Option<ReadShop>> {
@@ -124,7 +124,7 @@ fn chosen<T>(
     found.map_err(|why| wrong(format!("{argument}: {why}")))
 }
 
-/// The cities and costs of a name, or of a text; `None` if there is no such name.
+/// The cities and costs of an instance with this name, or in this text; `None` if there is no such name.
 #[pyfunction]
 #[pyo3(signature = (name, text=None))]
 pub fn atsp_instance(name: &str, text: Option<&str>) -> PyResult<Option<(usize, Vec<i64>)>> {
@@ -159,7 +159,7 @@ pub fn atsp(
 /// Facilities with their flows, and locations with their distances.
 type ReadQap = (usize, Vec<i64>, usize, Vec<i64>);
 
-/// The flows and distances of a name, or of a text; `None` if there is no such name.
+/// The flows and distances of an instance with this name, or in this text; `None` if there is no such name.
 #[pyfunction]
 #[pyo3(signature = (name, text=None))]
 pub fn qap_instance(name: &str, text: Option<&str>) -> PyResult<Option<ReadQap>> {
@@ -215,7 +215,7 @@ pub struct Graph(cliques::Graph);
 
 #[pymethods]
 impl Graph {
-    /// A graph of vertices from 1 on with these edges.
+    /// A graph of vertices numbered from 1, with these edges.
     #[new]
     fn of(vertices: usize, edges: Vec<(usize, usize)>) -> PyResult<Self> {
         let made = cliques::Graph::new(vertices).and_then(|mut graph| {
@@ -225,7 +225,7 @@ impl Graph {
         made.map(Self).map_err(|why| wrong(format!("graph: {why}")))
     }
 
-    /// The graph of a name, or of a text; `None` if there is no such name.
+    /// The graph with this name, or in this text; `None` if there is no such name.
     #[staticmethod]
     #[pyo3(signature = (name, text=None))]
     fn read(name: &str, text: Option<&str>) -> PyResult<Option<Self>> {
@@ -236,7 +236,7 @@ impl Graph {
         Ok(read.transpose().map_err(|why| wrong(format!("graph: {why}")))?.map(Self))
     }
 
-    /// How the graph is pickled: its class, and what makes it.
+    /// How the graph is pickled: its class, and the arguments that make it.
     #[allow(clippy::type_complexity)]
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,

@@ -4,7 +4,7 @@ use pleach::{ProgressSnapshot, Report, Stop};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// What is known of a search while it runs.
+/// What is known about a search while it runs.
 #[derive(Clone, Debug, Default)]
 pub struct News {
     pub seconds: f64,
