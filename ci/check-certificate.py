@@ -1,4 +1,4 @@
-"""Checks the certificate of a small flowshop whole: python3 ci/check-certificate.py TIMES CERTIFICATE.
+"""Checks the whole certificate of a small flowshop: python3 ci/check-certificate.py TIMES CERTIFICATE.
 
 TIMES begins with the numbers of jobs and machines; then a line per machine has the time of each job. The certificate must be about bound one and
 branching min-branch, the defaults. Shares no code with Pleach: prints what is proven, or fails.

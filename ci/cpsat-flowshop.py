@@ -41,7 +41,7 @@ for j in range(n):
     for k in range(m - 1):
         model.add(starts[k + 1][j] >= ends[k][j])
 if setups:
-    # City 0 is before the first job and behind the last.
+    # City 0 is before the first job and after the last.
     arcs = [(0, j + 1, model.new_bool_var("")) for j in range(n)]
     arcs += [(j + 1, 0, model.new_bool_var("")) for j in range(n)]
     for i in range(n):

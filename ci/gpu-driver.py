@@ -25,7 +25,7 @@ NAME, CUDA = driver()
 
 
 def said(code):
-    """The driver's words for an error."""
+    """The driver's text for an error."""
     text = ctypes.c_char_p()
     CUDA.cuGetErrorString(code, ctypes.byref(text))
     words = text.value.decode(errors="replace") if text.value else "no description"

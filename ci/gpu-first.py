@@ -39,7 +39,7 @@ REST = ["count uts T1XL", "count uts T3XXL", *TEN[:1], *TEN[2:], "count queens 2
 # Thin and bushy trees, and how explorers may share the nodes of the device.
 SHARED = [TEN[6], "count uts T3XXL", "count queens 20"]
 SETTINGS = ("", ":giving=always", ":giving=never", ":inside=adapt", ":giving=never:trigger=400")
-# Hours of CPU time that tell nothing new.
+# These would take hours of CPU time and show nothing new.
 NOT_ON_CPU = ("count queens 20", TEN[2])
 
 
@@ -76,7 +76,7 @@ class Session:
         self.missed, self.faults = [], set()
 
     def left(self):
-        """Seconds until the end of the stage; the last ones of all are to end a command, and for the report."""
+        """Seconds until the end of the stage; the last ones of the run are for ending a command and for the report."""
         now = time.monotonic() - self.began
         return min(self.until, self.given.seconds - 3 - self.grace) - now
 
@@ -97,7 +97,7 @@ class Session:
         if limit < min(0.5, self.given.limit):
             self.missed.append(f"{self.stage}: {what}")
             return None
-        # A process group of its own, so that all of it can be ended; files, so that nothing waits for a reader.
+        # A separate process group, so that all of it can be ended; files for output, so that nothing waits for a reader.
         paths = [self.folder / f".{name}" for name in ("out", "err")]
         with open(paths[0], "wb") as out, open(paths[1], "wb") as err:
             start = time.monotonic()
@@ -191,7 +191,7 @@ def form_of(answer):
 
 
 def rate(answer, words):
-    """Nodes a second without set-up: branched ones for flowshop and ATSP, bounds `two`, else placed or hashed ones."""
+    """Nodes a second without set-up: branched ones for flowshop and ATSP, bounds for `two`, else placed or hashed ones."""
     key = "branched" if "solve" in words and "two" not in words else "bounded"
     searching = max(answer["seconds"] - answer["setup_seconds"], 1e-9)
     return round(int(answer["nodes"][key]) / searching)
@@ -265,7 +265,7 @@ def compared(s, words, device, wanted, **more):
 
 
 def fault(s, kernel, device):
-    """Once for each kernel with a fault: what memcheck finds in it."""
+    """Shows what memcheck finds in a kernel with a fault, once for each kernel."""
     if kernel in s.faults:
         return
     s.faults.add(kernel)
@@ -343,14 +343,14 @@ def speed(s):
 def matrix(s):
     for kernel in KERNELS:
         what = f"devices {kernel} --check {s.given.device}"
-        # One process for many checks: it stops by itself in time, and tells what it has not reached.
+        # One process for many checks: it stops by itself in time, and reports what it has not reached.
         limit = max(s.left() / (len(KERNELS) + 1), 1.0)
         answer, done = s.pleach_json(what, f"{what} --time-limit {int(limit * 800)}ms", limit=limit)
         if done is None:
             continue
         result, why = outcome(answer, done)
         if answer is None:
-            # What was checked before it broke off.
+            # What was checked before it stopped early.
             lines = [line.split(": ", 1)[-1] for line in done.err.splitlines()]
             s.add(what, result, why=why, checked=lines)
         else:
@@ -436,7 +436,7 @@ def report(s):
 
 
 def together(s, fast):
-    """How far both kinds of workers reach their sum, and the ten instances of 20 jobs on 20 machines."""
+    """How close both kinds of workers come to their sum, and the ten instances of 20 jobs on 20 machines."""
     lines = ["", "| run | both vs. the device alone | both vs. the sum of the two |", "|---|---|---|"]
     best = {(row["case"], row["devices"]): row["rate"] for row in fast if row["result"] == "ok"}
     for case in dict.fromkeys(row["case"] for row in fast):

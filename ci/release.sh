@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a release from the last commit, and tries what it made: programs, image, packages and sources. The crates are
-# packaged, but built only as parts of those.
+# packaged, but built only as parts of the others.
 # Usage: ci/release.sh [FOLDER]
 set -euo pipefail
 given=${1:+$(realpath -m "$1")}
@@ -17,11 +17,11 @@ goal=${given:-$PWD/release/pleach-$version}
 [ ! -e "$goal" ] || [ -z "$(ls -A "$goal")" ] || fail "$goal is not empty"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Only a complete release gets to its place.
+# Only a complete release is moved into place.
 out=$work/release
 mkdir "$out"
 
-# What has changed: the section of this version, or of what is not released yet.
+# What has changed: the section of this version, or of unreleased changes.
 section() { awk -v version="$1" '$1 == "##" { on = $2 == version; next } on' CHANGELOG.md; }
 changes=$(section "$version")
 [ -n "$changes" ] || changes=$(section Unreleased)
@@ -72,8 +72,8 @@ step "$work/build/bin/pip" install --quiet 'maturin>=1.9,<2'
 
 (cd "$out" && find . -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS)
 
-# The same files as a user meets them. Programs get nothing of this environment but a path and a home that is empty;
-# packages, a new environment of Python or a new root of cargo.
+# Tries the same files as a user would. Programs get nothing of this environment but a path and an empty home;
+# packages get a new Python environment or a new cargo root.
 mkdir "$work/home"
 empty() { env -i HOME="$work/home" PATH=/usr/bin:/bin "$@"; }
 tried() { grep -q "$2" <<<"$1" || fail "expected \"$2\", not: $1"; echo "$1" | head -n 1; }

@@ -19,7 +19,7 @@ if env --default-signal=INT true 2>/dev/null; then
     defaults=(env --default-signal=INT)
 fi
 # Unit, integration and doc tests, and examples; the test profile is the release profile with
-# assertions and overflow checks. Many tests wait for processes, so six run at once on few cores, too.
+# assertions and overflow checks. Many tests wait for processes, so six run at once even on few cores.
 cores=$(nproc)
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((cores > 6 ? cores : 6))}
 step "${defaults[@]}" cargo test --workspace
