@@ -91,7 +91,7 @@ struct Warp {
 
     __device__ bool has_any() const { return holds || own.height != 0; }
 
-    // The most nodes that a search below a node with this many cities may leave: all children of all
+    // The maximum number of nodes that a search below a node with this many cities may leave: all children of all
     // nodes on the path, less those on the path itself.
     __device__ u32 most_below(u32 number) const {
         u32 more = cities - 1 - number;

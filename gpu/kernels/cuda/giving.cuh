@@ -12,9 +12,9 @@
 // of the last gift, or 0.
 constexpr u32 WAITS = ~0u;
 constexpr u32 CLAIMED = ~0u - 1;
-// Roughly the fewest steps between two looks at the number of idle explorers, the best value and those that wait.
+// Roughly the fewest steps between two checks of the number of idle explorers, the best value and those that wait.
 constexpr u32 LOOK_EVERY = 16;
-// A waiting explorer looks at its mail this many times between two looks at the words that all share, and this many
+// A waiting explorer looks at its mail this many times between two checks of the words that all share, and this many
 // times in all while some have yet to begin and none that has begun has nodes.
 constexpr u32 ASK_EVERY = 16;
 constexpr u32 PATIENCE = 64;

@@ -110,7 +110,7 @@ __device__ inline u32 *found(const Launch &launch, u32 number, u32 plan, i64 sco
 // - `seek(rank)`, which puts the place before that child
 // - `next()`, which moves on to the next open child, unless it is at one; returns its rank, or NONE
 // - `enter()`, which moves to the child there, and `leave()`, back to the parent and beyond that child
-// - `refresh()`, which looks at the incumbent.
+// - `refresh()`, which checks the incumbent.
 template <class Problem> struct Walk {
     const Launch &launch;
     Interval own;

@@ -1,4 +1,4 @@
-// A stand-in for NVRTC that compiles nothing: its output satisfies the stand-in driver beside it, which recognises the
+// A stand-in for NVRTC that compiles nothing: its output satisfies the stand-in driver next to it, which recognises the
 // kernel by a word.
 //
 // PLEACH_COMPILER selects its behaviour: broken; newer than the driver, which accepts nothing but its

@@ -141,7 +141,7 @@ function connect() {
   source.addEventListener("jobs", (event) => showJobs(JSON.parse(event.data).jobs));
   source.onopen = () => {
     $("connection").hidden = true;
-    // Whatever changed while nobody listened.
+    // Shows what changed while nobody listened.
     refresh();
   };
   source.onerror = () => {
@@ -212,7 +212,7 @@ function fillTable(table, columns, items, keyOf, mark = () => {}) {
     const key = String(keyOf(item));
     let row = rows.get(key);
     if (!row) {
-      // The roles are said because the cards of narrow windows would take them away.
+      // Roles are explicit, as the card layout of narrow windows would remove them.
       row = el("tr", { role: "row" }, ...columns.map(([label], n) => {
         const cell = el(n ? "td" : "th", { className: `col-${label.toLowerCase().split(" ")[0]}`, role: n ? "cell" : "rowheader" });
         if (!n) cell.scope = "row";
@@ -380,7 +380,7 @@ function showJoiners(joiners) {
 function showShares(users) {
   const wants = (user) => user.workers > 0 || jobs.some((job) => job.user === user.name && job.state in RANK && job.state !== "paused");
   const weights = users.filter(wants).reduce((sum, user) => sum + user.weight, 0);
-  // The roots' own threads are no joiners', so the used threads may be more.
+  // The roots' own threads belong to no joiner, so more threads may be in use.
   const total = Math.max(threads, users.reduce((sum, user) => sum + user.workers, 0), 1);
   const list = $("share-list");
   $("shares").hidden = !users.length;

@@ -268,7 +268,7 @@ impl Service {
         Ok(caller.may_see(view))
     }
 
-    /// The jobs that are not over and the last ones that are, newest first. Of very many waiting jobs it has the first
+    /// The jobs that are not over and the latest that are, newest first. Of very many waiting jobs, it lists the first
     /// ones, of the caller and of others.
     pub(super) fn list(&self, caller: &Caller) -> Vec<JobView> {
         let state = self.lock();
