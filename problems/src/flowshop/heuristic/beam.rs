@@ -4,7 +4,8 @@
 //! permutation flowshop". Each level keeps the most promising of all children of the level before.
 //! A node branches at the end with fewer children below the incumbent. Children are ranked by
 //! their bound plus a penalty for idle machines, which shrinks as fewer jobs are left. As in their
-//! guides, it counts the fraction of time that machines are idle, not the idle time itself.
+//! guides, it counts the fraction of time that machines are idle, not the idle time itself. How much that weighs is
+//! learnt: narrow beams try a range of weights, and wider ones follow the best.
 
 use super::super::frame::{Base, Frame};
 use super::super::kernel::{BlockStats, Kernel, Limits};
@@ -16,13 +17,14 @@ use super::busy::{BusyFractions, MOST, busy};
 use std::cmp::Ordering;
 
 /// Widths of the first beams, by variation; they double after each round through the weights.
-const FIRST: [usize; 4] = [32, 48, 40, 56];
+const FIRST: [usize; 4] = [8, 12, 10, 14];
 /// Maximum width: beyond it, a level takes too much memory for its benefit.
 const WIDEST: usize = 1 << 15;
 /// The maximum memory of a level of a large instance, where every worker has a beam, in bytes.
 const MOST_BYTES: usize = 64 << 20;
-/// Weights of idle time, used in turn: no weight is best everywhere.
-const WEIGHTS: [f32; 3] = [0.5, 1.0, 0.25];
+/// Weights of idle time in the first round. In later rounds, each of `AROUND` times the best one of the round before.
+const WEIGHTS: [f32; 8] = [0.5, 1.0, 0.25, 2.0, 4.0, 8.0, 16.0, 32.0];
+const AROUND: [f32; 3] = [1.0, 2.0, 0.5];
 /// Nodes branched per call.
 const AT_ONCE: usize = 32;
 /// Rough cost of a pass over a block and of its idle times, in places of a schedule.
@@ -57,7 +59,7 @@ impl Candidate {
 }
 
 /// The first width and the weights of a variation. Of a few thousand, hardly any two make the same beams.
-fn vary(variation: u64) -> (usize, [f32; 3]) {
+fn vary(variation: u64) -> (usize, [f32; 8]) {
     // Its bits depend on all bits of the variation; 0 stays 0.
     let mixed = variation.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -81,13 +83,17 @@ pub struct Beam<K: Kernel> {
     frame: Frame<K::Word>,
     /// The penalty for a machine that is idle all the time, at weight 1 and with no job placed.
     unit: f32,
-    weights: [f32; 3],
-    /// Number of beams before this one.
-    beams: usize,
+    /// The weights of this round, and that of this beam among them.
+    weights: Vec<f32>,
+    beam: usize,
+    /// The best weight of this round so far, after the jobs left where its beam ended, and the makespan.
+    round_best: Option<((usize, u32), f32)>,
     width: usize,
     /// The maximum width.
     widest: usize,
     level: Vec<Kept<K::Word>>,
+    /// The jobs left of a node of the level.
+    left: usize,
     /// Nodes of the level branched so far.
     branched: usize,
     candidates: Vec<Candidate>,
@@ -128,11 +134,13 @@ impl<K: Kernel> Beam<K> {
             busy_fractions,
             frame,
             unit,
-            weights,
-            beams: 0,
+            weights: weights.to_vec(),
+            beam: 0,
+            round_best: None,
             width,
             widest,
             level: Vec::new(),
+            left: 0,
             branched: 0,
             candidates: Vec::new(),
             limit: f32::INFINITY,
@@ -149,13 +157,14 @@ impl<K: Kernel> Beam<K> {
         let (node, partial) = (Node::default(), Partial::none(&self.tables));
         let worked = partial.ends[..self.tables.width].to_vec();
         self.level = vec![Kept { node, partial, worked, alive }];
+        self.left = self.base.jobs.len();
         self.branched = 0;
         self.cut = false;
     }
 
     /// Turns the children of a node of the level into candidates.
     fn branch(&mut self, at: usize, best: u32) {
-        let Kept { node, partial, worked, alive } = &self.level[at];
+        let Kept { partial, worked, alive, .. } = &self.level[at];
         let best = best.min(K::Word::MOST);
         let limits = Limits {
             reference: K::Word::narrow(best),
@@ -173,8 +182,8 @@ impl<K: Kernel> Beam<K> {
         let back = back < front || back == front && sum.lead < 0;
         self.frame.choose(back, 0);
         let side = usize::from(back);
-        let left = 1.0 - (node.placed() + 1) as f32 / self.base.jobs.len() as f32;
-        let weight = self.weights[self.beams % self.weights.len()] * self.unit * left;
+        let left = (self.left - 1) as f32 / self.base.jobs.len() as f32;
+        let weight = self.weights[self.beam] * self.unit * left;
         let other = self.tables.width as f32 - busy(1 - side, &partial.ends, worked);
         // The same on every code path, whatever its block size.
         let blocks = self.base.jobs.len().div_ceil(MOST) as u64;
@@ -235,13 +244,34 @@ impl<K: Kernel> Beam<K> {
     }
 
     /// The best schedule of a level of nodes with one job left.
-    fn complete(&self, best: u32) -> Option<Found> {
+    fn complete(&self) -> Option<Found> {
         let schedules = self.level.iter().map(|Kept { node, partial, .. }| {
             let last = node.left(self.base.jobs.len())[0];
             (node, last, partial.complete(self.tables.job(last)))
         });
         let (node, last, makespan) = schedules.min_by_key(|&(.., makespan)| makespan)?;
-        (makespan < best).then(|| (node.schedule(last), makespan))
+        Some((node.schedule(last), makespan))
+    }
+
+    /// Prepares the next beam after one that ended with this schedule, or without any. The further a beam comes without
+    /// one, the better its weight.
+    fn next(&mut self, found: Option<&Found>) {
+        let weight = self.weights[self.beam];
+        let reached = found.map_or((self.left, u32::MAX), |&(_, makespan)| (0, makespan));
+        if self.round_best.is_none_or(|(best, _)| reached < best) {
+            self.round_best = Some((reached, weight));
+        }
+        self.beam += 1;
+        if !self.cut {
+            self.width = self.widest + 1;
+        } else if self.beam == self.weights.len()
+            && let Some((_, best)) = self.round_best.take()
+        {
+            self.weights = AROUND.map(|factor| factor * best).to_vec();
+            self.beam = 0;
+            self.width *= 2;
+        }
+        self.restart();
     }
 }
 
@@ -258,19 +288,13 @@ impl<K: Kernel> Heuristic for Beam<K> {
             return None;
         }
         self.descend();
-        let jobs = self.base.jobs.len();
-        if self.level.first().is_some_and(|kept| kept.node.placed() + 1 < jobs) {
+        self.left -= 1;
+        if self.left > 1 && !self.level.is_empty() {
             return None;
         }
-        let found = self.complete(best);
-        self.beams += 1;
-        if !self.cut {
-            self.width = self.widest + 1;
-        } else if self.beams.is_multiple_of(self.weights.len()) {
-            self.width *= 2;
-        }
-        self.restart();
-        found
+        let found = self.complete();
+        self.next(found.as_ref());
+        found.filter(|&(_, makespan)| makespan < best)
     }
 
     fn work(&self) -> u64 {
@@ -299,7 +323,7 @@ mod tests {
                 assert!(width.max(other) < 2 * width.min(other), "{a} {b}");
             }
         }
-        assert_eq!(vary(0), (32, WEIGHTS));
+        assert_eq!(vary(0), (8, WEIGHTS));
     }
 
     #[test]
