@@ -1,6 +1,6 @@
 //! Flowshops with other objectives and with side conditions, as a user sees them.
 
-use crate::outside::{folder, is_alone, json, pleach, refused};
+use crate::outside::{folder, fresh, is_alone, json, pleach, refused};
 use pleach::{Best, Checkpoint, ProgressSnapshot, Search, Status, flowshop, shop};
 use serde_json::json as value;
 use std::cmp::Reverse;
@@ -362,6 +362,27 @@ fn an_interrupted_search_is_resumed() {
     let rest = json(&format!("resume {path}"));
     assert_eq!(rest["status"], "optimal");
     assert_eq!(rest["objective"], whole["objective"]);
+}
+
+/// A search that stopped right after its layers used to lose what the open nodes proved when it was resumed.
+#[test]
+fn a_resumed_search_keeps_its_bound() {
+    let shop = "Job,A,B,C,Due\nJ0,2,5,2,32\nJ1,8,8,7,14\nJ2,2,8,1,25\nJ3,7,1,8,18\nJ4,4,2,6,2\nJ5,1,1,9,1\n\
+                J6,7,4,7,2\nJ7,9,4,8,32\nJ8,9,4,6,15\nJ9,4,8,5,2\n";
+    let shop = file("bounded.csv", shop);
+    let path = fresh("variants", "bounded.pleach");
+    let words = format!(
+        "solve flowshop {shop} --objective tardiness --no-wait --threads 1 --json --checkpoint {}",
+        path.display()
+    );
+    let bound = |limit: u64| {
+        let output = pleach(&format!("{words} --quiet --node-limit {limit}"));
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["status"], "stopped", "{answer}");
+        answer["lower_bound"].as_i64().unwrap()
+    };
+    let first = bound(60);
+    assert!(bound(1) >= first);
 }
 
 #[test]

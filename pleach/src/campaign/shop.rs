@@ -194,6 +194,12 @@ fn prepare<'s, 'a>(
                 solution.and_then(|best| variant.shop().instance.order(&best.solution).ok());
             let state = begun.saved.state.clone();
             tree.take_over(state["least"].as_i64().unwrap_or(i64::MIN), None);
+            if content.subs.is_empty()
+                && let Some(least) = content.pieces.iter().map(|piece| piece.least_bound).min()
+            {
+                // The open work may prove more than layers did.
+                tree.take_over(least.min(content.best), None);
+            }
             let is_open = !content.pieces.is_empty() || !content.subs.is_empty();
             if !begun.looking && is_open && state["layers"]["stopped"] == true {
                 // Even layers from the beginning are faster than what would follow them.
