@@ -117,6 +117,28 @@ fn what_heuristics_found_before_the_search_is_saved() {
     }
 }
 
+/// A shop used to be saved only after its layers, which may take hours.
+#[test]
+fn a_shop_killed_within_its_layers_keeps_its_schedule() {
+    let path = fresh("saving", "layers.pleach");
+    let file = path.to_str().unwrap();
+    let mut first = Command::new(env!("CARGO_BIN_EXE_pleach"));
+    let words = ["solve", "flowshop", "ta031", "--objective", "flow-time", "--every", "10ms"];
+    let first = first.args(words).args(["--checkpoint", file]);
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("the file", || path.exists());
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let shown = pleach(&format!("resume {file} --show"));
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let best = shown.split_once("\nbest ").and_then(|(_, rest)| rest.split(',').next());
+    let best: i64 = best.and_then(|best| best.parse().ok()).expect(&shown);
+    let resumed = pleach(&format!("resume {file} --node-limit 1 --json --quiet"));
+    let resumed: Value = serde_json::from_slice(&resumed.stdout).unwrap();
+    assert_eq!(resumed["status"], "stopped");
+    assert!(resumed["objective"].as_i64().is_some_and(|value| value <= best), "{resumed}");
+}
+
 #[test]
 fn a_saved_search_beside_another_is_kept() {
     let path = fresh("saving", "beside.pleach");

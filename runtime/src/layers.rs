@@ -146,7 +146,7 @@ pub fn by_layers(
 }
 
 /// When to save layers.
-struct SaveTimes<'a> {
+pub struct SaveTimes<'a> {
     settings: &'a Settings,
     saved: Instant,
     /// Requests that were answered.
@@ -154,11 +154,14 @@ struct SaveTimes<'a> {
 }
 
 impl<'a> SaveTimes<'a> {
-    fn new(settings: &'a Settings) -> Self {
+    /// From now on.
+    #[must_use]
+    pub fn new(settings: &'a Settings) -> Self {
         Self { settings, saved: Instant::now(), answered: settings.save_now.before() }
     }
 
-    fn is_due(&mut self) -> bool {
+    /// Whether to save now. It is then not due again until some time has passed, or a save is requested.
+    pub fn is_due(&mut self) -> bool {
         let Settings { save: Some(save), save_now, .. } = self.settings else { return false };
         let asked = save_now.count();
         let due = self.answered < asked || self.saved.elapsed() >= save.every;

@@ -82,7 +82,7 @@ pub use crate::{
     control::Stop,
     error::RunError,
     host::host,
-    layers::by_layers,
+    layers::{SaveTimes, by_layers},
     lock::{Lock, real_path},
     memory::usable_memory,
     outcome::{

@@ -279,6 +279,11 @@ impl<'a> Saver<'a> {
         }
     }
 
+    /// Changes the text for the program that saves.
+    pub fn set_about(&mut self, about: String) {
+        self.before.about = about;
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.save.path

@@ -7,13 +7,19 @@ use crate::report::{Report, Status};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Solution};
 use pleach_core::search::work::Nodes;
+use pleach_core::wire::checkpoint::Checkpoint as Content;
 use pleach_problems::flowshop::instance::solution_of;
 use pleach_problems::flowshop::no_wait;
 pub use pleach_problems::flowshop::shop::Shop;
 use pleach_problems::flowshop::variant::{LayersLimits, LayersProgress, VariantTree};
 pub use pleach_problems::flowshop::variant::{Objective, Passing, Variant};
 use pleach_problems::simd::Level;
-use pleach_runtime::{Cancel, ProgressSnapshot, RunError, Settings, Stop, usable_memory};
+use pleach_runtime::control::Control;
+use pleach_runtime::save::Saver;
+use pleach_runtime::start::{new_fingerprint, random_id};
+use pleach_runtime::{
+    Cancel, ProgressSnapshot, RunError, SaveTimes, Settings, Stop, usable_memory,
+};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -206,7 +212,10 @@ fn prepare<'s, 'a>(
                 let mut before = counts_of(&state);
                 before.add_saturating(&content.counts);
                 begun.announce_resumed();
-                begun.before = (before.clone(), state["setup_s"].as_f64().unwrap_or(0.0));
+                let spent_s = state["setup_s"].as_f64().unwrap_or(0.0)
+                    + Duration::from_nanos(content.elapsed_ns).as_secs_f64();
+                begun.saved.state["setup_s"] = json!(spent_s);
+                begun.before = (before.clone(), spent_s);
                 let ready = begin(&mut tree, &mut begun, *best, known, before);
                 return Ok((begun, tree, ready));
             }
@@ -261,7 +270,7 @@ fn begin(
     }
     let (mut counts, mut stopped) = (before, tree.layers().is_some());
     if begun.has_time() {
-        let (layers, stop) = by_layers(tree, begun, &settings, start);
+        let (layers, stop) = by_layers(tree, begun, &settings, start, &counts);
         if stop == Some(Stop::Asked) {
             settings.cancel = Cancel::cancelled();
         }
@@ -271,25 +280,34 @@ fn begin(
         counts.add_saturating(&layers.counts);
         start = layers.best;
     }
-    settings.start = start
-        .as_ref()
-        .map(|(order, value)| Solution { score: *value, solution: solution_of(order) });
+    settings.start = solution(start.as_ref());
     tree.start = start.map(|(order, _)| order);
-    let state = json!({
-        "to_beat": settings.best,
-        "least": tree.least_score(),
-        "layers": { "branched": counts.branched, "bounded": counts.bounded, "stopped": stopped },
-    });
+    let state = state_of(settings.best, tree.least_score(), &counts, stopped);
     Ready { settings, state }
 }
 
+/// What is saved with a search: its value to beat, its bound, and what its layers have done.
+fn state_of(to_beat: Option<i64>, least: i64, counts: &Counts, stopped: bool) -> Value {
+    json!({
+        "to_beat": to_beat,
+        "least": least,
+        "layers": { "branched": counts.branched, "bounded": counts.bounded, "stopped": stopped },
+    })
+}
+
+/// A schedule with its value, as a solution.
+fn solution(best: Option<&(Vec<u16>, i64)>) -> Option<Solution> {
+    best.map(|(order, value)| Solution { score: *value, solution: solution_of(order) })
+}
+
 /// Searches by layers first, if there are few enough jobs. Returns what is known afterwards, and what stopped it, if a
-/// limit or a request did.
+/// limit or a request did. Saves the best schedule and the bound meanwhile, with the counts `before`.
 fn by_layers(
     tree: &mut VariantTree,
     begun: &mut StartedSearch<'_, '_>,
     settings: &Settings,
     start: Option<(Vec<u16>, i64)>,
+    before: &Counts,
 ) -> (LayersProgress, Option<Stop>) {
     let to_beat = settings.best.unwrap_or(i64::MAX);
     let least = tree.least_score();
@@ -297,6 +315,14 @@ fn by_layers(
         let counts = Counts::default();
         return (LayersProgress { counts, best: start, least: i64::MIN }, None);
     };
+    let problem: &VariantTree = tree;
+    let saved = Settings { save: begun.saved.save(true), ..settings.clone() };
+    let mut times = SaveTimes::new(&saved);
+    let mut saver = saved.save.as_ref().map(|save| {
+        let (fingerprint, run) = (new_fingerprint(problem), random_id());
+        let unbegun = Content { fingerprint, run, ..Content::default() };
+        Saver::new((save, ""), &unbegun, 1, begun.started)
+    });
     let (mut due, mut stop) = (Instant::now(), None);
     let watch = &mut |progress: &LayersProgress| {
         let made = progress.counts.bounded;
@@ -305,7 +331,15 @@ fn by_layers(
         }
         if stop.is_none() && Instant::now() >= due {
             due = Instant::now() + WATCH_EVERY;
-            if begun.watch(&snapshot(progress, least)).is_break() {
+            let warning = saver.as_mut().filter(|_| times.is_due()).and_then(|saver| {
+                let mut state = state_of(settings.best, progress.least.max(least), before, true);
+                (state["setup_s"], state["seed"]) = (json!(begun.before.1), json!(begun.seed()));
+                saver.set_about(begun.about(&state));
+                let control = Control::new(to_beat, solution(progress.best.as_ref()), None, 1);
+                saver.note(saver.write(&progress.counts, vec![problem.root()], &control))
+            });
+            let snapshot = ProgressSnapshot { warning, ..snapshot(progress, least) };
+            if begun.watch(&snapshot).is_break() {
                 stop = Some(if begun.time_is_over() { Stop::Time } else { Stop::Asked });
             }
         }
@@ -340,8 +374,7 @@ fn snapshot(progress: &LayersProgress, least: i64) -> ProgressSnapshot {
     ProgressSnapshot {
         counts: progress.counts.clone(),
         best: best.map(|(_, value)| *value),
-        solution: best
-            .map(|(order, value)| Solution { score: *value, solution: solution_of(order) }),
+        solution: solution(best),
         bound: (least > i64::MIN).then_some(least),
         ..ProgressSnapshot::default()
     }

@@ -28,7 +28,7 @@ pub(super) fn follows(settings: &Settings) -> bool {
 
 /// A running campaign.
 pub(super) struct StartedSearch<'s, 'a> {
-    started: Instant,
+    pub started: Instant,
     search: &'s mut Search<'a>,
     pub saved: Saved,
     /// Whether the checkpoint is only inspected.
