@@ -183,12 +183,12 @@ fn has_remark(title: &str) -> bool {
     parts(title).count() > 1
 }
 
-/// The number of the unit of time in the remarks of a title. A single letter in round brackets, or a capital, more likely
-/// names a machine.
+/// The number of the unit of time in the remarks of a title. A single letter in round brackets more likely tells machines
+/// apart, and so does a capital.
 pub fn unit_of(title: &str) -> Option<usize> {
     parts(title).skip(1).find_map(|part| {
         let word = part.trim_matches(|c: char| !c.is_alphanumeric());
-        if word.len() == 1 && part.ends_with(')') {
+        if word.len() == 1 && part.ends_with(')') && column_of(title) == Column::Times {
             return None;
         }
         let word = if word.len() > 1 { word.to_lowercase() } else { word.to_string() };
