@@ -113,6 +113,8 @@ fn titles_say_what_columns_hold() {
         "Arrival", "Arrival time", "Job priority", "Quantity", "Liefertermin", "dj", "w_j", "rj",
         "Total", "Sum [h]", "Total processing time", "Due by", "Ready at", "[Due by]", "Menge",
         "Anzahl", "fällig", "Delivery date", "Ship date [h]", "Date", "Lieferdatum",
+        "Fälligkeitsdatum", "Freigabedatum", "Wunschtermin", "Stückzahl", "Prio", "Frist",
+        "Gewichtung", "Earliest start", "Latest finish",
     ] {
         let why = read(&format!("Job,Saw,{title}\nA,1,2\n")).unwrap_err();
         let said = ", line 1, column '";

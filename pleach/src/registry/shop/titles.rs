@@ -34,14 +34,17 @@ const OF_NAMES: [&str; 33] = [
 ];
 
 /// Words of titles that more likely name dates, weights or something else than a machine.
-const NOT_OF_MACHINES: [&str; 16] = [
-    "arrival", "arrivals", "priority", "priorities", "importance", "quantity", "qty", "termin",
-    "liefertermin", "lieferdatum", "fällig", "fälligkeit", "priorität", "gewicht", "menge",
-    "anzahl",
+const NOT_OF_MACHINES: [&str; 17] = [
+    "arrival", "arrivals", "earliest", "latest", "priority", "priorities", "prio", "importance",
+    "quantity", "qty", "fällig", "fälligkeit", "frist", "priorität", "gewicht", "gewichtung",
+    "menge",
 ];
 
+/// How German words for dates and quantities end, such as Fälligkeitsdatum, Wunschtermin and Stückzahl.
+const NOT_ENDS_OF_MACHINES: [&str; 3] = ["datum", "termin", "zahl"];
+
 /// The last words of titles that name dates.
-const OF_DATES: [&str; 3] = ["date", "dates", "datum"];
+const OF_DATES: [&str; 2] = ["date", "dates"];
 
 /// Titles that are symbols of dates and weights.
 const SYMBOLS: [&str; 3] = ["dj", "wj", "rj"];
@@ -153,7 +156,11 @@ fn is_setup(title: &str) -> bool {
 fn is_unclear(title: &str) -> bool {
     let words = words_of(title);
     let all = words.concat();
-    let is_other = |word: &str| titled(word).is_some() || NOT_OF_MACHINES.contains(&word);
+    let is_other = |word: &str| {
+        titled(word).is_some()
+            || NOT_OF_MACHINES.contains(&word)
+            || NOT_ENDS_OF_MACHINES.iter().any(|end| word.ends_with(end))
+    };
     is_sum(title)
         || SYMBOLS.contains(&&*all)
         || is_other(&all)
