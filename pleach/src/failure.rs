@@ -14,6 +14,9 @@ pub enum Failure {
     /// The machine failed: no more threads, or a full disk.
     #[error("{0}")]
     Machine(String),
+    /// An output of a run that has ended cannot be written.
+    #[error("{0}")]
+    Unwritten(String),
     /// The program or the problem's own code is wrong.
     #[error("{0}")]
     Inside(String),

@@ -45,7 +45,7 @@ pub fn run_together(
     }
     line.given.cluster = Some(Arc::clone(&cluster));
     let ended = lead(line);
-    let in_order = matches!(ended, Ok(_) | Err(Failure::Usage(_)));
+    let in_order = matches!(ended, Ok(_) | Err(Failure::Usage(_) | Failure::Unwritten(_)));
     // The result comes first, since a network may be slow to close.
     let code = console.finish(|| ended);
     if in_order {

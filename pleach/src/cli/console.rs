@@ -79,14 +79,14 @@ impl<'a> Console<'a> {
             return Ok(true);
         }
         if output_was_closed() {
-            return Err(Failure::Machine(
+            return Err(Failure::Unwritten(
                 "standard output is closed, so the result is not printed".into(),
             ));
         }
         match writeln!(self.out.borrow_mut(), "{text}") {
             Ok(()) => Ok(true),
             Err(why) if why.kind() == ErrorKind::BrokenPipe => Ok(false),
-            Err(why) => Err(Failure::Machine(format!("cannot write to standard output: {why}"))),
+            Err(why) => Err(Failure::Unwritten(format!("cannot write to standard output: {why}"))),
         }
     }
 

@@ -78,7 +78,7 @@ impl Output {
     pub fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.path.display();
         let written = self.target.write(&self.path, bytes);
-        written.map_err(|why| Failure::Machine(format!("cannot write {path}: {why}")))
+        written.map_err(|why| Failure::Unwritten(format!("cannot write {path}: {why}")))
     }
 }
 

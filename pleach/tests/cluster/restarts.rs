@@ -91,6 +91,26 @@ fn a_root_that_has_ended_is_not_lost() {
     assert!(!joiner.said().contains("lost"), "{}", joiner.said());
 }
 
+/// A root that could not write an output at its end used to look dead: its joiners waited for another one.
+#[test]
+fn a_root_that_cannot_write_an_output_has_ended() {
+    let gone = folder("cluster-unwritten").join("gone");
+    fs::create_dir_all(&gone).unwrap();
+    let trace = gone.join("trace.json");
+    let mut party =
+        Party::begin("unwritten", &QUEENS, 20_000, &["--trace", trace.to_str().unwrap()]);
+    party.join();
+    party.all_join();
+    fs::remove_dir_all(&gone).unwrap();
+    party.root().signal("-INT");
+    assert_eq!(party.end()["status"], "stopped");
+    let root = party.root();
+    assert_eq!(root.end(), Some(1));
+    assert!(root.said().contains("cannot write"), "{}", root.said());
+    let joiner = &mut party.joiners[0];
+    assert_eq!(joiner.end(), Some(0), "{}", joiner.said());
+}
+
 /// A joiner whose root had a limit used to wait forever for nodes from a root that had none.
 #[test]
 fn a_limit_ends_with_its_root() {
