@@ -6,6 +6,7 @@ use super::flags::{FlagValues, PATIENCE, REACH, STANDBY, Verb, address};
 use super::follow::{Follower, JoinEnd, Known, line};
 use super::line::Line;
 use super::log::Log;
+use super::metrics::Metrics;
 use super::order_text::OrderText;
 use super::service;
 use super::stopping::{InterruptiblePhase, interrupts};
@@ -173,6 +174,9 @@ fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
     let key_path = key_path(given);
     let key = Key::read(Path::new(&key_path));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
+    // Not only once it has joined, which may be hours later.
+    Log::open(given)?;
+    Metrics::open(given)?;
     let patience = given.get(&PATIENCE)?;
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
     let standby = standby(&key, patience, given)?;

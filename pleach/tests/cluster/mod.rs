@@ -247,6 +247,13 @@ fn a_process_that_cannot_join_learns_why() {
     assert!(why.contains("does not hold the key of the run"), "{why}");
     let nobody = party.why_not(party.key(), "127.0.0.1:1", &["--patience", "600ms"]);
     assert!(nobody.contains("cannot reach '127.0.0.1:1'"), "{nobody}");
+    for flag in ["--log", "--metrics"] {
+        let flags = [flag, "/nowhere/at", "--patience", "600ms"];
+        let output = output_of(&mut party.joining(party.key(), "127.0.0.1:1", &flags));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("{flag} /nowhere/at: No such file")), "{said}");
+    }
 }
 
 /// An address that another process has may become free: no bad usage, as for a service.
