@@ -174,6 +174,7 @@ impl Follower<'_, '_> {
         let mut board = self.open_dashboard(&words);
         let mut progress = Progress::new(self.console, Shown::new(hidden, board.as_mut()));
         progress.metrics = Metrics::open(self.own)?;
+        progress.sites.follows = true;
         let mut search = given.search()?;
         search.settings.about = String::from_utf8_lossy(&order.about).into_owned();
         search.settings.cancel = self.cancel.clone();

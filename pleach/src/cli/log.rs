@@ -33,7 +33,11 @@ impl Log {
 
 /// The sites seen recently, and how they ended.
 #[derive(Default)]
-pub struct Seen(BTreeMap<String, Option<SiteEnd>>);
+pub struct Seen {
+    ends: BTreeMap<String, Option<SiteEnd>>,
+    /// Whether this process follows the root: only the root learns whether a site left or was lost.
+    pub follows: bool,
+}
 
 impl Seen {
     /// News about these sites, as lines.
@@ -41,24 +45,26 @@ impl Seen {
         let mut lines = Vec::new();
         // Those that left long ago are not listed any more.
         let listed: BTreeSet<&str> = sites.iter().map(|site| &*site.name).collect();
-        self.0.retain(|name, end| end.is_none() || sites.is_empty() || listed.contains(&**name));
+        self.ends.retain(|name, end| end.is_none() || sites.is_empty() || listed.contains(&**name));
         // The root is this process.
         for SiteSnapshot { name, host, end, .. } in sites.iter().filter(|it| it.name != "site0") {
-            if self.0.get(name) == Some(end) {
+            if self.ends.get(name) == Some(end) {
                 continue;
             }
-            let before = self.0.insert(name.clone(), *end);
+            let before = self.ends.insert(name.clone(), *end);
+            // Not every process learns the names of the others' machines.
+            let on = if host.is_empty() { String::new() } else { format!(" on {host}") };
             if before.is_none() {
-                lines.push(format!("{name} on {host} joined"));
+                lines.push(format!("{name}{on} joined"));
             }
-            match end {
-                Some(SiteEnd::Left) if before.flatten().is_none() => {
-                    lines.push(format!("{name} on {host} left"));
-                }
-                Some(SiteEnd::Lost) if before.flatten().is_none() => {
-                    lines.push(format!("{name} on {host} was lost"));
-                }
-                _ => {}
+            if before.flatten().is_none()
+                && let Some(end) = end
+            {
+                lines.push(match end {
+                    _ if self.follows => format!("{name}{on} is gone"),
+                    SiteEnd::Left => format!("{name}{on} left"),
+                    SiteEnd::Lost => format!("{name}{on} was lost"),
+                });
             }
         }
         lines
@@ -82,8 +88,17 @@ mod tests {
         assert_eq!(seen.news(&[site(None)]), [""; 0]);
         assert_eq!(seen.news(&[site(Some(SiteEnd::Lost))]), ["site1 on a was lost"]);
         assert_eq!(seen.news(&[site(Some(SiteEnd::Lost))]), [""; 0]);
-        assert_eq!((seen.news(&[]), seen.0.len()), (Vec::new(), 1));
+        assert_eq!((seen.news(&[]), seen.ends.len()), (Vec::new(), 1));
         let root = SiteSnapshot { name: "site0".into(), ..SiteSnapshot::default() };
-        assert_eq!((seen.news(&[root]), seen.0.len()), (Vec::new(), 0));
+        assert_eq!((seen.news(&[root]), seen.ends.len()), (Vec::new(), 0));
+    }
+
+    /// The log of a joiner used to say that sites which had left were lost, "on" machines without a name.
+    #[test]
+    fn a_joiner_does_not_say_why_a_site_is_gone() {
+        let mut seen = Seen { follows: true, ..Seen::default() };
+        let site = |end| SiteSnapshot { name: "site2".into(), end, ..SiteSnapshot::default() };
+        assert_eq!(seen.news(&[site(None)]), ["site2 joined"]);
+        assert_eq!(seen.news(&[site(Some(SiteEnd::Lost))]), ["site2 is gone"]);
     }
 }

@@ -53,7 +53,7 @@ pub struct Progress<'c, 'o, 'b> {
     /// Nodes and time of the previous snapshot.
     before: (u64, f64),
     /// The sites that were seen.
-    sites: Seen,
+    pub sites: Seen,
     /// Requests to save, how many were answered, and the file.
     requests: SaveNow,
     answered: u64,
