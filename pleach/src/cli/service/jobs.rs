@@ -157,7 +157,16 @@ pub fn watch(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     if !printed? {
         return Ok(STOPPED);
     }
+    if let Some(job) = last.as_ref().filter(|job| !as_json && job.state == JobState::Failed) {
+        say_end(console, job);
+    }
     Ok(last.as_ref().map_or(STOPPED, code_of))
+}
+
+/// Says how a job without a result ended, and why.
+fn say_end(console: &Console<'_>, job: &JobView) {
+    let why = job.error.as_ref().map_or(String::new(), |why| format!(": {why}"));
+    console.note(&format!("job {} is {}{why}", job.id, job.state.word()));
 }
 
 /// The exit code for the end of a job.
@@ -184,9 +193,8 @@ pub fn wait(console: &Console<'_>, client: &mut Client, id: u64) -> Result<u8, F
             print_result(console, client, id)?;
             Ok(code_of(&job))
         }
-        state => {
-            let why = job.error.clone().map_or(String::new(), |why| format!(": {why}"));
-            console.note(&format!("job {id} is {}{why}", state.word()));
+        _ => {
+            say_end(console, &job);
             Ok(code_of(&job))
         }
     }
