@@ -30,9 +30,9 @@ pub struct Settings {
     pub build: String,
     /// The name of this process. A random word is appended.
     pub name: String,
-    /// The threads of each search.
+    /// How many threads it counts as.
     pub threads: u32,
-    /// Further flags of `pleach join`.
+    /// Flags of `pleach join`: its threads and devices, and others.
     pub flags: Vec<String>,
     /// How long the service may be out of reach; any time if `None`.
     pub patience: Option<Duration>,
@@ -204,8 +204,7 @@ impl<'s> Serving<'s> {
             .arg(format!("{}:{}", self.host, self.order.port))
             .arg("--key")
             .arg(&key)
-            .args(["--quiet", "--until-eof", "--patience", "5s", "--threads"])
-            .arg(self.settings.threads.to_string())
+            .args(["--quiet", "--until-eof", "--patience", "5s"])
             .args(&self.settings.flags)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
