@@ -130,7 +130,11 @@ fn a_joiner_writes_its_log_and_refuses_what_it_does_not_write() {
     let service = Service::start("service-log", "");
     service.text("operator", "user ann");
     let key = service.file("joiners").display().to_string();
-    for (flag, said) in [("--metrics m", "has no effect"), (&format!("--log {key}"), "same file")] {
+    for (flag, said) in [
+        ("--metrics m", "has no effect"),
+        ("--json", "has no effect"),
+        (&format!("--log {key}"), "same file"),
+    ] {
         let words = format!("join 127.0.0.1:1 --patience 1s --key {key} {flag}");
         let got = service.refused("operator", &words);
         assert!(got.contains(said), "{flag}: {got}");

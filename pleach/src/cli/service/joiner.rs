@@ -31,7 +31,7 @@ pub fn join(
 
 fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result<u8, Failure> {
     given.check_alone(Verb::Join, &[])?;
-    for flag in ["standby", "checkpoint", "metrics", "dashboard"] {
+    for flag in ["standby", "checkpoint", "metrics", "dashboard", "json"] {
         if given.has(flag) {
             return usage(format!("--{flag} has no effect on a joiner of a service"));
         }
