@@ -58,7 +58,10 @@ pub fn join(
     if let Some(served) = service::join(console, at, given, &key_path(given)) {
         return served.map(AfterJoin::Ends);
     }
-    take_part(known, console, given, (&join_search(at, given)?, None))
+    match join_search(at, given)? {
+        Some(joined) => take_part(known, console, given, (&joined, None)),
+        None => Ok(AfterJoin::Ends(STOPPED)),
+    }
 }
 
 /// Takes part in a search that this process has joined.
@@ -141,13 +144,12 @@ pub fn text_of_root(word: &str) -> Option<String> {
 /// Joins a search, once, and returns its command line with the workers of this process.
 pub fn early(at: &str, given: &FlagValues) -> Result<Line, Failure> {
     if OWN.get().is_none() {
-        let joined = join_search(at, given)?;
+        let left = || Failure::Machine("left before the search began".into());
+        let joined = join_search(at, given)?.ok_or_else(left)?;
         let cancel = interrupts();
         let order = joined.cluster.next_order(|| !cancel.is_cancelled())?;
-        let Some(order) = order else {
-            let why = if cancel.is_cancelled() { "left before the search began" } else { OVER };
-            return Err(Failure::Machine(why.into()));
-        };
+        let over = || if cancel.is_cancelled() { left() } else { Failure::Machine(OVER.into()) };
+        let order = order.ok_or_else(over)?;
         // Nothing else sets it.
         let _ = OWN.set((joined, order));
     }
@@ -166,8 +168,8 @@ pub fn take_part_early(
     Some(take_part(known, console, own, (joined, Some(order.clone()))))
 }
 
-/// Joins a search.
-fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
+/// Joins a search, unless this process is asked to leave before.
+fn join_search(at: &str, given: &FlagValues) -> Result<Option<Joined>, Failure> {
     given.check_alone(Verb::Join, &[])?;
     keep_apart(given, &[])?;
     let at = address(at).map_err(|why| Failure::Usage(format!("join {why}")))?;
@@ -183,19 +185,22 @@ fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
     let _joining = InterruptiblePhase::until(None, |_| (String::new(), STOPPED));
     let reach = given.get(&REACH)?.unwrap_or_default();
     let stands_by = standby.as_ref().map(|standby| standby.stands_by());
+    let cancel = interrupts();
     let cluster = joining::join(Joining {
         at: at.clone(),
         key: key.clone(),
         patience,
         reach,
         standby: stands_by,
-        cancel: interrupts(),
+        cancel: cancel.clone(),
     });
-    let failure = |why| match why {
-        RunError::Lost(why) => Failure::Machine(why),
-        why => why.into(),
+    let cluster = match cluster {
+        Ok(cluster) => Arc::new(cluster),
+        Err(_) if cancel.is_cancelled() => return Ok(None),
+        Err(RunError::Lost(why)) => return Err(Failure::Machine(why)),
+        Err(why) => return Err(why.into()),
     };
-    Ok(Joined { cluster: Arc::new(cluster.map_err(failure)?), standby, at, key, key_path })
+    Ok(Some(Joined { cluster, standby, at, key, key_path }))
 }
 
 /// The least patience of a standby: it must last until it may take over.

@@ -7,8 +7,8 @@ pub mod proxy;
 mod restarts;
 mod standby;
 
-use crate::outside::{example_path, folder, fresh, json, output_of, pleach, refused};
-use party::{Party, Search};
+use crate::outside::{example_path, folder, fresh, json, output_of, pleach, refused, until};
+use party::{Party, Process, Search};
 use serde_json::Value;
 use std::fs::Permissions;
 use std::net::TcpListener;
@@ -254,6 +254,21 @@ fn a_process_that_cannot_join_learns_why() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(&format!("{flag} /nowhere/at: No such file")), "{said}");
     }
+}
+
+/// A joiner that was asked to leave just before an attempt to join failed used to end with that error.
+#[test]
+fn a_joiner_that_leaves_before_it_has_joined_has_not_failed() {
+    let party = Party::begin("waits", &QUEENS, 20_000, &[]);
+    until("the key", || party.key().exists());
+    let root = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = root.local_addr().unwrap().to_string();
+    let mut command = party.joining(party.key(), &at, &[]);
+    let mut joiner = Process::start(&mut command, &party.folder, "leaves");
+    let (attempt, _) = root.accept().unwrap();
+    joiner.signal("-TERM");
+    drop((attempt, root));
+    assert_eq!((joiner.end(), joiner.said().as_str()), (Some(3), ""));
 }
 
 /// An address that another process has may become free: no bad usage, as for a service.
