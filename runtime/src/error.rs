@@ -120,6 +120,6 @@ pub enum RunError {
     #[error("{0}")]
     Follow(&'static str),
     /// A checkpoint belongs to another search, or its content is damaged.
-    #[error(transparent)]
+    #[error("the checkpoint cannot be resumed: {0}")]
     Resume(#[from] Unreadable),
 }
