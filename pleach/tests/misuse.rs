@@ -98,6 +98,37 @@ fn solutions_and_bounds_prune_nothing_that_is_counted() {
     }
 }
 
+/// A single solution, of the best value that there is.
+struct Unbeatable<const MOST: bool>;
+
+impl<const MOST: bool> Tree for Unbeatable<MOST> {
+    type Node = u32;
+    const GOAL: Goal = if MOST { Goal::Maximise } else { Goal::Minimise };
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn expand(&self, &node: &u32, _: Option<i64>, out: &mut Children<Self>) {
+        if node == 3 {
+            out.solution(if MOST { i64::MAX } else { i64::MIN }, Vec::new);
+        }
+        (node + 1..4).for_each(|child| out.child(child));
+    }
+}
+
+/// As an optimum or a value to beat, it had no bound.
+#[test]
+fn the_best_value_of_64_bits_is_its_own_bound() {
+    let least = Solver::new(Unbeatable::<false>).threads(2).run().unwrap();
+    assert_eq!((least.status, least.lower_bound), (Status::Optimal, Some(i64::MIN)));
+    let most = Solver::new(Unbeatable::<true>).threads(2).run().unwrap();
+    assert_eq!((most.status, most.lower_bound), (Status::Optimal, Some(i64::MAX)));
+    assert_eq!((least.gap(), most.gap()), (Some(0.0), Some(0.0)));
+    let unbeaten = Solver::new(Unbeatable::<true>).threads(2).best(i64::MAX).run().unwrap();
+    assert_eq!((unbeaten.status, unbeaten.lower_bound), (Status::NoBetter, Some(i64::MAX)));
+}
+
 /// A number that is found, with a value that means "none yet" elsewhere.
 struct Found(i64);
 

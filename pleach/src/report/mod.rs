@@ -98,7 +98,11 @@ impl Report {
             _ => Status::Infeasible,
         };
         let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
-        let bounded = optimises && ![i64::MIN, i64::MAX].contains(&outcome.lower_bound);
+        // The least score means that no bound is known, unless a solution or the value to beat has it.
+        let is_known = outcome.lower_bound > i64::MIN
+            || status == Status::Optimal
+            || to_beat.is_some_and(|value| goal.score(value) == i64::MIN);
+        let bounded = optimises && outcome.lower_bound < i64::MAX && is_known;
         let best = outcome.solution.clone().filter(|_| status != Status::NoBetter);
         Self {
             certificate: None,
