@@ -16,7 +16,8 @@ use std::time::Duration;
 /// Explores the whole tree on all cores and proves the result.
 ///
 /// # Errors
-/// If the machine fails, or a solution fails [`Tree::check`].
+/// If the machine fails, a bound of the tree turns out to be wrong, or a solution fails [`Tree::check`]. A panic in the
+/// tree's own code continues in the caller.
 pub fn solve<T: Tree>(tree: T) -> Result<Report, RunError> {
     Solver::new(tree).run()
 }
@@ -288,8 +289,9 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// Searches.
     ///
     /// # Errors
-    /// If the machine fails, a solution fails [`Tree::check`], the checkpoint file holds something that must not be
-    /// lost, or there is a [value to beat](Self::best) or a [start](Self::start) although no best solution is wanted.
+    /// If the machine fails, a bound of the tree turns out to be wrong, a solution fails [`Tree::check`], the checkpoint
+    /// file holds something that must not be lost, or there is a [value to beat](Self::best) or a [start](Self::start)
+    /// although no best solution is wanted. A panic in the problem's own code or in a callback continues in the caller.
     pub fn run(mut self) -> Result<Report, RunError> {
         check_values(self.problem.goal(), &self.settings)?;
         let _lock = self.keep_what_is_saved()?;
