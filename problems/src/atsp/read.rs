@@ -105,7 +105,10 @@ pub fn read(text: &str) -> Result<Instance, String> {
     let mut costs = vec![0; cities * cities];
     let mut read = 0;
     let mut displays = false;
-    for (at, line) in lines.take_while(|(_, line)| *line != "EOF") {
+    for (at, line) in lines {
+        // EOF may follow the last number on its line.
+        let (line, is_last) =
+            line.strip_suffix("EOF").map_or((line, false), |before| (before.trim_end(), true));
         // The matrix may be followed by display coordinates, which are ignored.
         displays |= line == "DISPLAY_DATA_SECTION";
         if displays
@@ -114,10 +117,8 @@ pub fn read(text: &str) -> Result<Instance, String> {
         {
             return Err(format!(", line {at}: '{line}', expected EOF"));
         }
-        if displays {
-            continue;
-        }
-        for word in line.split_whitespace() {
+        let costs_here = if displays { "" } else { line };
+        for word in costs_here.split_whitespace() {
             let Some((i, j)) = places.next() else {
                 return Err(format!(", line {at}: '{word}' after {expected} costs, expected EOF"));
             };
@@ -133,6 +134,9 @@ pub fn read(text: &str) -> Result<Instance, String> {
                 costs[j * cities + i] = cost;
             }
             read += 1;
+        }
+        if is_last {
+            break;
         }
     }
     if places.peek().is_some() {
@@ -180,6 +184,19 @@ mod tests {
         let lopsided = read(&file("FULL_MATRIX", 2, "0 -5 7.0 0")).unwrap();
         assert_eq!((lopsided.cost(0, 1), lopsided.cost(1, 0)), (-5, 7));
         assert_eq!(read(&file("FULL_MATRIX", 1, "0")).unwrap().cities(), 1);
+    }
+
+    #[test]
+    fn eof_may_follow_on_the_last_line() {
+        let [apart, together] = ["0 1\n2 0\nEOF\n", "0 1\n2 0 EOF\n7 7\n"].map(|end| {
+            read(&format!("TYPE: ATSP\nDIMENSION: 2\nEDGE_WEIGHT_SECTION\n{end}")).unwrap()
+        });
+        assert_eq!((together.cost(0, 1), together.cost(1, 0)), (1, 2));
+        assert_eq!((apart.cost(0, 1), apart.cost(1, 0)), (1, 2));
+        let shown = file("FULL_MATRIX", 2, "0 1 2 0\nDISPLAY_DATA_SECTION\n1 5 5 EOF\n2 7");
+        assert_eq!(read(&shown).unwrap().cost(1, 0), 2);
+        let early = read(&file("FULL_MATRIX", 2, "0 1 EOF\n2 0")).unwrap_err();
+        assert_eq!(early, ": 2 costs, expected 4 for 2 cities");
     }
 
     #[test]
