@@ -234,6 +234,7 @@ mod tests {
             ("gen_mx=0", "gen_mx=0"),
             ("leaves=3", "unknown key 'leaves'"),
             ("m=1,", "'': expected key=value"),
+            ("b0=2,m=1,b0=3", "b0 is given twice"),
         ] {
             let why = Parameters::parse(words).unwrap_err();
             assert!(why.contains(said), "{words}: {why}");

@@ -38,10 +38,15 @@ impl Parameters {
             ));
         }
         let mut all = DEFAULT;
+        let mut given = Vec::new();
         for pair in words.split(',') {
             let Some((key, value)) = pair.split_once('=') else {
                 return Err(format!("'{pair}': expected key=value"));
             };
+            if given.contains(&key) {
+                return Err(format!("{key} is given twice: expected each key once"));
+            }
+            given.push(key);
             all.set(key, value)?;
         }
         Ok(all)
