@@ -39,7 +39,10 @@ pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Grid, String> {
             other => reader.attribute(other, about, &mut values)?,
         }
     }
-    let seen = values.seen.join(", ");
+    let seen = match &values.seen[..] {
+        [] => "none".to_owned(),
+        seen => seen.join(", "),
+    };
     grid.values = values.found.ok_or_else(|| match array {
         Some(name) => format!("no point array '{name}' with one component; there are: {seen}"),
         None => format!("no point array with one component; there are: {seen}"),

@@ -44,6 +44,9 @@ fn cells_are_read_in_both_forms() {
         same(&pair(), &read(text.as_bytes(), Some("value")).unwrap());
         let error = read(text.as_bytes(), Some("v")).unwrap_err();
         assert_eq!(error, "no point array 'v' with one component; there are: v, w, value");
+        let (without, _) = text.split_once("POINT_DATA").unwrap();
+        let error = read(without.as_bytes(), None).unwrap_err();
+        assert_eq!(error, "no point array with one component; there are: none");
     }
 }
 

@@ -104,7 +104,10 @@ fn wanted<'a>(arrays: &'a [Array<'a>], name: Option<&str>) -> Result<&'a Array<'
     };
     let found = of_points().filter(single).find(|array| name.is_none_or(|name| name == array.name));
     found.ok_or_else(|| {
-        let names: Vec<&str> = of_points().take(20).map(|array| array.name).collect();
+        let mut names: Vec<&str> = of_points().take(20).map(|array| array.name).collect();
+        if names.is_empty() {
+            names.push("none");
+        }
         let name = name.map_or_else(String::new, |name| format!(" '{name}'"));
         format!("no point array{name} with one component; there are: {}", short(&names.join(", ")))
     })
