@@ -121,11 +121,11 @@ fn dimacs(text: &str) -> Option<Colouring> {
             _ => {}
         }
     }
-    // Some files list each edge in both directions, and announce the lines or the edges.
+    // Some files list each edge in both directions, or announce it twice but list it once.
     let mut pairs: Vec<_> = edges.iter().map(|&(u, v)| (u.min(v), u.max(v))).collect();
     pairs.sort_unstable();
     pairs.dedup();
-    let whole = n > 0 && [edges.len(), pairs.len()].contains(&announced);
+    let whole = n > 0 && [edges.len(), pairs.len(), 2 * pairs.len()].contains(&announced);
     (whole && pairs.iter().all(|(u, v)| u != v)).then(|| graph(n, edges))
 }
 
