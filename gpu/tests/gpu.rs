@@ -15,7 +15,7 @@ use pleach_gpu::explorer::DeviceExplorer;
 use pleach_gpu::request::DeviceRequest;
 use pleach_gpu::spec::Spec;
 use pleach_problems::atsp::{Atsp, bound::Bound};
-use pleach_problems::flowshop::{Flowshop, named::named};
+use pleach_problems::flowshop::{Flowshop, child_order::ChildOrder, named::named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
@@ -33,6 +33,13 @@ fn flowshop() -> (Flowshop, i64) {
     let mut flowshop = Flowshop::new(named("VFR10_5_5").unwrap(), Level::best());
     let best = explore_whole(&flowshop, i64::MAX).found.unwrap().score;
     flowshop.reference = best;
+    (flowshop, best)
+}
+
+/// The same with intervals that are numbered by job.
+fn by_job() -> (Flowshop, i64) {
+    let (mut flowshop, best) = flowshop();
+    (flowshop.nodes, flowshop.order) = (Nodes::Interval, ChildOrder::Job);
     (flowshop, best)
 }
 
@@ -104,8 +111,13 @@ fn counts_are_the_same_whatever_the_choices() {
     let ((paths, length), (tours, _)) = (atsp(Nodes::Pool), atsp(Nodes::Interval));
     let mut pairs = schedules.clone();
     pairs.bound = pleach_problems::flowshop::bound::Bound::Two;
-    let problems: [(&dyn Problem, i64); 10] = [
+    let (jobs, _) = by_job();
+    let mut pairs_by_job = jobs.clone();
+    pairs_by_job.bound = pairs.bound;
+    let problems: [(&dyn Problem, i64); 12] = [
         (&pairs, best),
+        (&pairs_by_job, best),
+        (&jobs, best),
         (&with_intervals(1), i64::MAX),
         (&with_intervals(8), i64::MAX),
         (&queens(7), i64::MAX),
@@ -183,9 +195,11 @@ fn bounding_is_as_requested() {
     for how in ["alone", "parallel"] {
         for explorers in [1, 5, 40] {
             let words = format!("emulated:explorers={explorers}:bounding={how}");
-            let mut explorer = on_device(&schedules, &words);
-            explorer.add_work(&schedules.root().bytes).unwrap();
-            assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
+            for problem in [&schedules, &by_job().0] {
+                let mut explorer = on_device(problem, &words);
+                explorer.add_work(&problem.root().bytes).unwrap();
+                assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
+            }
         }
     }
     let refused = |problem: &dyn Problem, how: &str| {
@@ -410,7 +424,13 @@ fn devices_and_threads_share_a_run() {
         assert_eq!(workers, threads as usize + words.len());
         assert_eq!(outcome.workers[workers - 1].name, format!("emulated{}", words.len() - 1));
         let settings = Settings { best: Some(best), ..devices(threads, words) };
-        assert_eq!(go(&flowshop, &settings).counts, whole(&flowshop, best), "{threads} {words:?}");
+        for flowshop in [&flowshop, &by_job().0] {
+            assert_eq!(
+                go(flowshop, &settings).counts,
+                whole(flowshop, best),
+                "{threads} {words:?}"
+            );
+        }
     }
     let mut from_scratch = flowshop.clone();
     from_scratch.reference = i64::MAX;
@@ -442,19 +462,21 @@ fn unusable_devices_are_reported_and_skipped() {
 
 #[test]
 fn a_run_with_a_device_is_stopped_and_resumed() {
-    stopped_and_resumed(&queens(11), "nodes");
-    stopped_and_resumed(&with_intervals(11), "intervals");
+    stopped_and_resumed(&queens(11), None, "nodes");
+    stopped_and_resumed(&with_intervals(11), None, "intervals");
+    let (flowshop, best) = by_job();
+    stopped_and_resumed(&flowshop, Some(best), "jobs");
 }
 
-fn stopped_and_resumed(queens: &Queens, name: &str) {
-    let wanted = whole(queens, i64::MAX);
+fn stopped_and_resumed(problem: &dyn Problem, best: Option<i64>, name: &str) {
+    let wanted = whole(problem, best.unwrap_or(i64::MAX));
     let scratch = Scratch::new(&format!("gpu-{name}"));
-    let mut limit = 2000;
-    let mut settings = devices(1, &["emulated:explorers=4:budget=20"]);
+    let mut limit = wanted.bounded / 80;
+    let mut settings = Settings { best, ..devices(1, &["emulated:explorers=4:budget=20"]) };
     settings.save = Some(scratch.save(Duration::from_millis(1)));
     for stops in 0.. {
         settings.node_limit = Some(limit);
-        let outcome = go(queens, &settings);
+        let outcome = go(problem, &settings);
         if outcome.stop.is_none() {
             assert!(stops > 1, "stopped {stops} times");
             assert_eq!(outcome.counts, wanted);

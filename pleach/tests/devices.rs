@@ -16,6 +16,10 @@ fn counts_on_devices_are_those_of_the_cpu() {
         ("solve flowshop VFR10_5_3 --best optimum --bound one", "emulated:trigger=2"),
         ("solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval", "cpu,emulated"),
         ("solve flowshop VFR10_5_6 --best optimum --bound one --nodes interval", "emulated"),
+        (
+            "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval --child-order job",
+            "cpu,emulated,emulated:bounding=parallel",
+        ),
         ("solve atsp crane:9:1 --best 2431155 --bound partial", "emulated"),
         ("solve atsp crane:10:1 --best 2469639 --bound partial", "cpu,emulated"),
         ("solve atsp ftv33 --best 128 --bound partial", "cpu,emulated:inside=hypercube"),

@@ -50,7 +50,7 @@ struct Shape {
         machines = SIZE(launch, 1);
         branching = SIZE(launch, 2);
         pairs = SIZE(launch, 3);
-        reference = VALUE(launch, 4);
+        reference = VALUE(launch, 5);
     }
 
     __device__ u32 orders() const { return (jobs + 3) / 4; }

@@ -1,6 +1,7 @@
 // Flowshop with intervals and the one-machine bound (LB1): a thread bounds all children of a node, one after the other.
 #include "best.cuh"
 #include "intervals.cuh"
+#include "ranking.cuh"
 
 // A word holds both directions of a schedule in two halves of 16 bits, as in flowshop.cu.
 
@@ -16,7 +17,7 @@ constexpr u32 MACHINES_ROOM = 64;
 
 enum Branching : u32 { FORWARD, BACKWARD, ALTERNATE, MAX_SUM, MIN_BRANCH, MIN_MIN };
 
-// A partial schedule. Its children, at the end that the branching chooses, are ranked by their keys: bound, then job.
+// A partial schedule. Its children are at the end that the branching chooses.
 struct Schedules {
     static constexpr u32 ROOM = TASKS_ROOM;
     static constexpr u32 TEAM = 1;
@@ -39,6 +40,7 @@ struct Schedules {
     u32 jobs;
     u32 machines;
     u32 branching;
+    Ranking ranking;
     u32 reference;
     // Times by machine and job, and the least tail of any job on each machine.
     const u32 *times;
@@ -55,8 +57,8 @@ struct Schedules {
 
     __device__ Schedules(const Launch &given, u32 explorer, Counts &to, Trail &memory)
         : launch(given), number(explorer), jobs(SIZE(given, 0)), machines(SIZE(given, 1)), branching(SIZE(given, 2)),
-          reference(VALUE(given, 4)), times(address<u32>(given.tables)), least(times + machines * jobs),
-          best(given, 1, 1), counts(to), trail(memory), placed(0), left(~u64(0) >> (64 - jobs)), from(0),
+          ranking(given), reference(VALUE(given, 5)), times(address<u32>(given.tables)),
+          least(times + machines * jobs), best(given, 1, 1), counts(to), trail(memory), placed(0), left(~u64(0) >> (64 - jobs)), from(0),
           stale(false) {
         trail.own[0] = 0;
         for (u32 i = 0; i < machines; ++i) {
@@ -77,7 +79,9 @@ struct Schedules {
 
     __device__ bool is_left(u32 job) const { return (left >> job & 1) != 0; }
 
-    __device__ u32 key(u32 job) const { return u32(trail.bounds[placed][job]) << 6 | job; }
+    __device__ u32 key(u32 job) const { return ranking.key(trail.bounds[placed][job], job); }
+
+    __device__ bool is_open(u32 key) const { return greater(ranking.bound(key), trail.own[placed]) + 1 < best.cut; }
 
     // LB1 of a job's two children: at the front in the lower half, at the back in the upper.
     __device__ u32 bound(u32 job) const {
@@ -162,6 +166,8 @@ struct Schedules {
     __device__ u32 next() {
         if (from == NONE)
             return NONE;
+        if (ranking.by_job)
+            return next_by_job();
         u32 found = NONE, rank = 0;
         for (u32 job = 0; job < jobs; ++job) {
             u32 other = is_left(job) ? key(job) : NONE;
@@ -169,8 +175,22 @@ struct Schedules {
             found = other >= from ? lesser(found, other) : found;
         }
         from = found;
-        bool open = found != NONE && greater(found >> 6, trail.own[placed]) + 1 < best.cut;
-        return open ? rank : NONE;
+        return found != NONE && is_open(found) ? rank : NONE;
+    }
+
+    __device__ u32 next_by_job() {
+        u32 rank = 0;
+        for (u32 job = 0; job < jobs; ++job) {
+            if (!is_left(job))
+                continue;
+            u32 other = key(job);
+            if (other >= from && is_open(other)) {
+                from = other;
+                return rank;
+            }
+            ++rank;
+        }
+        return from = NONE;
     }
 
     // Places a job at an end.
@@ -187,10 +207,10 @@ struct Schedules {
             for (u32 i = 0; i < machines; ++i)
                 trail.ends[i] = 0;
             for (u32 i = 0; i < placed; ++i)
-                place(trail.keys[i] & 63, trail.back[i] != 0);
+                place(ranking.job(trail.keys[i]), trail.back[i] != 0);
             stale = false;
         }
-        u32 job = from & 63, own = greater(from >> 6, trail.own[placed]);
+        u32 job = ranking.job(from), own = greater(ranking.bound(from), trail.own[placed]);
         trail.keys[placed] = from;
         place(job, trail.back[placed] != 0);
         for (u32 i = 0; i < machines; ++i)
@@ -201,7 +221,7 @@ struct Schedules {
     }
 
     __device__ void leave() {
-        u32 key = trail.keys[--placed], job = key & 63;
+        u32 key = trail.keys[--placed], job = ranking.job(key);
         for (u32 i = 0; i < machines; ++i)
             trail.work[i] += time(i, job);
         left ^= u64(1) << job;
@@ -223,7 +243,7 @@ struct Schedules {
         u32 *plan = found(launch, number, jobs, score), first = 0, behind = jobs;
         // Jobs count from 1.
         for (u32 i = 0; i < placed; ++i)
-            plan[trail.back[i] ? --behind : first++] = 1 + (trail.keys[i] & 63);
+            plan[trail.back[i] ? --behind : first++] = 1 + ranking.job(trail.keys[i]);
         plan[first] = 1 + last;
     }
 };

@@ -3,11 +3,12 @@
 #include "best.cuh"
 #include "flowshop_children.cuh"
 #include "intervals.cuh"
+#include "ranking.cuh"
 
 // Machines per lane.
 constexpr u32 MACHINE_SLOTS = (MACHINES_ROOM + LANES - 1) / LANES;
 
-// A partial schedule. Its children, at the end that the branching chooses, are ranked by their keys: bound, then job.
+// A partial schedule. Its children are at the end that the branching chooses.
 struct Teamwork : Children {
     static constexpr u32 ROOM = JOBS_ROOM;
     static constexpr u32 TEAM = LANES;
@@ -21,6 +22,7 @@ struct Teamwork : Children {
 
     const Launch &launch;
     u32 number;
+    Ranking ranking;
     Best best;
     Counts &counts;
     Trail &trail;
@@ -30,8 +32,8 @@ struct Teamwork : Children {
     bool stale;
 
     __device__ Teamwork(const Launch &given, u32 explorer, Counts &to, Trail &memory)
-        : Children(given, scratch()), launch(given), number(explorer), best(given, 1, 1), counts(to), trail(memory),
-          from(0), stale(false) {
+        : Children(given, scratch()), launch(given), number(explorer), ranking(given), best(given, 1, 1), counts(to),
+          trail(memory), from(0), stale(false) {
         u64 all = ~u64(0) >> (64 - shape.jobs);
         head = {0, 0, {u32(all), u32(all >> 32)}};
         for (u32 i = lane; i < shape.machines; i += LANES) {
@@ -60,8 +62,10 @@ struct Teamwork : Children {
 
     // NONE for a job that is placed.
     __device__ u32 key(u32 slot) const {
-        return is_left(slot) ? u32(trail.bounds[placed()][slot]) << 6 | (slot * LANES + lane) : NONE;
+        return is_left(slot) ? ranking.key(trail.bounds[placed()][slot], slot * LANES + lane) : NONE;
     }
+
+    __device__ bool is_open(u32 key) const { return greater(ranking.bound(key) + 1, head.bound) < best.cut; }
 
     __device__ void branch(bool counted) {
         u32 children = jobs_left(), depth = placed();
@@ -113,16 +117,20 @@ struct Teamwork : Children {
     __device__ u32 next() {
         if (from == NONE)
             return NONE;
-        u32 rank = 0;
+        u32 found = NONE, rank = 0;
+        for (u32 slot = 0; slot < SLOTS; ++slot) {
+            u32 other = key(slot);
+            bool may = other >= from && (!ranking.by_job || is_open(other));
+            found = may ? lesser(found, other) : found;
+        }
+        from = least_of_warp(found);
         for (u32 slot = 0; slot < SLOTS; ++slot)
             rank += u32(__popc(__ballot_sync(ALL_LANES, key(slot) < from)));
-        from = least_key(from);
-        bool open = from != NONE && greater((from >> 6) + 1, head.bound) < best.cut;
-        return open ? rank : NONE;
+        return from != NONE && is_open(from) ? rank : NONE;
     }
 
     __device__ void enter() {
-        u32 chosen = from, job = chosen & 63, depth = placed();
+        u32 chosen = from, job = ranking.job(chosen), depth = placed();
         if (stale) {
             for (u32 slot = 0; slot < SLOTS; ++slot)
                 if (is_left(slot))
@@ -137,8 +145,8 @@ struct Teamwork : Children {
             own.machines[i].end = (end & ~changes) | (then & changes);
             own.work[i] -= time(i, job);
         }
-        u32 bound = greater((chosen >> 6) + 1, head.bound);
-        head = child(chosen, back);
+        u32 bound = greater(ranking.bound(chosen) + 1, head.bound);
+        head = child(job, back);
         head.bound = bound;
         if (lane == 0)
             own.keys[depth] = chosen;
@@ -146,7 +154,7 @@ struct Teamwork : Children {
     }
 
     __device__ void leave() {
-        u32 depth = placed() - 1, chosen = own.keys[depth], job = chosen & 63, was = own.sorted[depth];
+        u32 depth = placed() - 1, chosen = own.keys[depth], job = ranking.job(chosen), was = own.sorted[depth];
         for (u32 i = lane; i < shape.machines; i += LANES) {
             own.machines[i].end = trail.ends[depth][i / LANES];
             own.work[i] += time(i, job);
@@ -168,7 +176,7 @@ struct Teamwork : Children {
         u32 *plan = found(launch, number, shape.jobs, score), first = 0, behind = shape.jobs;
         // Jobs count from 1.
         for (u32 i = 0; i < placed(); ++i)
-            plan[own.sorted[i] >> 16 != 0 ? --behind : first++] = 1 + (own.keys[i] & 63);
+            plan[own.sorted[i] >> 16 != 0 ? --behind : first++] = 1 + ranking.job(own.keys[i]);
         plan[first] = 1 + last;
     }
 };

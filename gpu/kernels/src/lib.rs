@@ -19,11 +19,11 @@ macro_rules! texts {
 }
 
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 31] = texts! { "../cuda/" "":
+const FILES: [(&str, &str); 32] = texts! { "../cuda/" "":
     "hip.cuh" "launch.cuh" "pages.cuh" "moves.cuh" "giving.cuh" "explorer.cuh" "lanes.cuh"
     "balance.cuh" "victims.cuh" "intervals.cuh" "best.cuh" "flowshop.cuh" "flowshop_children.cuh"
-    "bounding.cuh" "serve.cuh" "exact.cuh" "queens.cu" "queens_intervals.cu" "flowshop.cu"
-    "flowshop_intervals.cu" "flowshop_parallel.cu" "uts.cu" "atsp.cu" "atsp_intervals.cu"
+    "ranking.cuh" "bounding.cuh" "serve.cuh" "exact.cuh" "queens.cu" "queens_intervals.cu"
+    "flowshop.cu" "flowshop_intervals.cu" "flowshop_parallel.cu" "uts.cu" "atsp.cu" "atsp_intervals.cu"
     "flowshop_bounds.cu" "loop_csrmm.cu" "loop_rays.cu" "loop_lattice.cu" "loop_spmm.cuh"
     "loop_spmm_count.cu" "loop_spmm_add.cu"
 };

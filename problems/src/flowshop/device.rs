@@ -35,7 +35,6 @@ impl Flowshop {
         fits(&self.instance)?;
         let faults = [
             (self.all, "all optimal schedules"),
-            (self.is_intervals() && self.order == ChildOrder::Job, "intervals by job"),
             (
                 self.bounding() != Bound::One && !self.bounding().is_two(),
                 "bounds other than one and two",
@@ -141,7 +140,13 @@ impl OnDevice for Flowshop {
                 (Nodes::Interval, _) => "flowshop_intervals",
             },
             parallel: self.is_intervals().then_some(PARALLEL),
-            sizes: vec![jobs as u32, machines as u32, number(self.branching), n_pairs],
+            sizes: vec![
+                jobs as u32,
+                machines as u32,
+                number(self.branching),
+                n_pairs,
+                u32::from(self.order == ChildOrder::Job),
+            ],
             values: vec![reference],
             nodes: self.nodes,
             words: self.node_words(),
@@ -269,7 +274,7 @@ mod tests {
         assert!(intervals(Bound::Two).on_device().is_ok());
         assert!(intervals(Bound::OneTight).on_device().is_err());
         let by_job = Flowshop { order: ChildOrder::Job, ..intervals(Bound::One) };
-        assert!(by_job.on_device().is_err());
+        assert!(by_job.on_device().is_ok());
         let offered = |jobs: usize, machines, time| {
             let instance = Instance::new(machines, vec![time; jobs * machines]).unwrap();
             Flowshop::new(instance, Level::Off).on_device().is_ok()

@@ -15,6 +15,7 @@ use pleach_kernels::launch::{
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::branching::Branching;
+use pleach_problems::flowshop::child_order::ChildOrder;
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 
@@ -386,7 +387,7 @@ fn tours_are_searched_as_on_the_cpu() {
     assert!(nodes > 10_000, "{nodes}");
 }
 
-/// By every branching rule, from the optimum, and from scratch.
+/// By every branching rule and both orders, from the optimum, and from scratch.
 #[test]
 fn schedules_are_searched_as_on_the_cpu() {
     let mut rng = Rand64::new(6);
@@ -399,7 +400,7 @@ fn schedules_are_searched_as_on_the_cpu() {
         let mut problem = Flowshop::new(instance, Level::Off);
         let optimum = on_cpu(&problem, i64::MAX).found.unwrap().score;
         (problem.reference, problem.nodes) = (optimum, Nodes::Interval);
-        problem.bound = Bound::One;
+        (problem.bound, problem.order) = (Bound::One, ChildOrder::ALL[case / 4 % 2]);
         for branching in Branching::ALL {
             problem.branching = branching;
             let Some(wanted) = flowshop::on_cpu_within(&problem, optimum, 10_000) else { continue };

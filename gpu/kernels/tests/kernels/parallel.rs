@@ -11,10 +11,12 @@ use pleach_kernels::launch::{KernelEntry, explorers_per_block};
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::branching::Branching;
+use pleach_problems::flowshop::child_order::ChildOrder;
 use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::simd::Level;
 
 const PARALLEL: &str = "flowshop_parallel";
+const ALONE: &str = "flowshop_intervals";
 const BOUNDS: [Bound; 2] = [Bound::One, Bound::Two];
 
 fn any_use(rng: &mut Rand64) -> Use {
@@ -29,10 +31,11 @@ fn small(rng: &mut Rand64, case: usize) -> (Flowshop, i64) {
     let mut problem = Flowshop::new(flowshop::random(rng, jobs, machines, spread), Level::Off);
     let optimum = on_cpu(&problem, i64::MAX).found.unwrap().score;
     (problem.reference, problem.nodes) = (optimum, Nodes::Interval);
+    problem.order = ChildOrder::ALL[case / 4 % 2];
     (problem, optimum)
 }
 
-/// By every branching rule and both bounds, from the optimum, and from scratch.
+/// By every branching rule and both bounds and orders, from the optimum, and from scratch.
 #[test]
 fn schedules_are_searched_as_on_the_cpu() {
     let mut rng = Rand64::new(31);
@@ -63,7 +66,7 @@ fn schedules_are_searched_as_on_the_cpu() {
 }
 
 /// Wherever a tree is cut, the part explored on the CPU and the part explored on the device make up the whole: both
-/// rank children alike, even where bounds were not fully computed.
+/// rank children alike, by bound even where bounds were not fully computed, and by job.
 #[test]
 fn host_and_device_agree_on_intervals() {
     let mut rng = Rand64::new(32);
@@ -78,19 +81,23 @@ fn host_and_device_agree_on_intervals() {
         if leaves < 2 || wanted.branched < 2 {
             continue;
         }
-        // Most of the tree is at the beginning, because children are sorted.
+        let kernels =
+            if problem.bound == Bound::One { &[PARALLEL, ALONE][..] } else { &[PARALLEL] };
+        // By bound, most of the tree is at the beginning, because children are sorted.
         for cut in [leaves / 2, leaves / 5, leaves / 50, leaves / 700, leaves / 9000] {
             let cut = cut.max(1);
             let part = |from, upto| {
                 let (begin, end) = (point(n, from), point(n, upto));
                 Intervals::one(n, Interval { begin, end, bound: i64::MIN }).to_work()
             };
-            let how = any_use(&mut rng);
-            let on_device = explore_by(PARALLEL, (&problem, &part(cut, leaves)), how, optimum);
-            let mut counts: Counts = on_cpu_from(&problem, &part(0, cut), optimum).counts;
-            counts.add(&on_device.counts);
-            assert_eq!(counts, wanted, "case {case} cut at {cut}, {how:?}");
-            compared += u32::from(on_device.counts.branched > 0);
+            for &kernel in kernels {
+                let how = any_use(&mut rng);
+                let on_device = explore_by(kernel, (&problem, &part(cut, leaves)), how, optimum);
+                let mut counts: Counts = on_cpu_from(&problem, &part(0, cut), optimum).counts;
+                counts.add(&on_device.counts);
+                assert_eq!(counts, wanted, "{kernel}, case {case} cut at {cut}, {how:?}");
+                compared += u32::from(on_device.counts.branched > 0);
+            }
         }
     }
     assert!(compared > 30, "{compared} parts were not empty");
@@ -100,22 +107,25 @@ fn host_and_device_agree_on_intervals() {
 #[test]
 fn sized_kernels_agree() {
     let mut rng = Rand64::new(33);
-    for (kernel, jobs, machines, bound) in [
-        ("flowshop_parallel 9 6 4 15", 9, 6, Bound::Two),
-        ("flowshop_parallel 34 10 4 0", 34, 10, Bound::One),
+    for (kernel, jobs, machines, bound, order) in [
+        ("flowshop_parallel 9 6 4 15 0", 9, 6, Bound::Two, ChildOrder::Bound),
+        ("flowshop_parallel 9 6 4 15 1", 9, 6, Bound::Two, ChildOrder::Job),
+        ("flowshop_parallel 34 10 4 0 0", 34, 10, Bound::One, ChildOrder::Bound),
+        ("flowshop_parallel 34 10 4 0 1", 34, 10, Bound::One, ChildOrder::Job),
+        ("flowshop_intervals 9 6 4 0 1", 9, 6, Bound::One, ChildOrder::Job),
     ] {
         let mut nodes = 0;
         for _ in 0..4 {
             let times = (0..jobs * machines).map(|_| rng.rand_range(1..60) as u32).collect();
             let mut problem = Flowshop::new(Instance::new(machines, times).unwrap(), Level::Off);
-            (problem.bound, problem.nodes) = (bound, Nodes::Interval);
+            (problem.bound, problem.order, problem.nodes) = (bound, order, Nodes::Interval);
             let best = match jobs {
                 9 => on_cpu(&problem, i64::MAX).found.unwrap().score,
                 _ => problem.root_bound() + 3,
             };
             problem.reference = best;
             let Some(wanted) = flowshop::on_cpu_within(&problem, best, 20_000) else { continue };
-            for kernel in [kernel, PARALLEL] {
+            for kernel in [kernel, kernel.split(' ').next().unwrap()] {
                 let how = any_use(&mut rng);
                 let explored = explore_by(kernel, (&problem, &problem.root()), how, best);
                 assert_eq!(explored.counts, wanted, "{kernel}, {how:?}");
@@ -133,5 +143,5 @@ fn an_explorer_is_a_warp() {
     let all: Vec<u32> = KernelEntry::of(PARALLEL).iter().map(|&entry| of(entry)).collect();
     assert_eq!(all, [4, 128, 128, 128]);
     assert_eq!(explorers_per_block("flowshop_intervals", KernelEntry::Explore), 128);
-    assert_eq!(explorers_per_block("flowshop_parallel 9 6 4 15", KernelEntry::Explore), 4);
+    assert_eq!(explorers_per_block("flowshop_parallel 9 6 4 15 0", KernelEntry::Explore), 4);
 }

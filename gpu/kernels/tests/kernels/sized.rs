@@ -34,10 +34,10 @@ fn boards_are_counted() {
 fn schedules_are_bounded() {
     let mut rng = Rand64::new(12);
     for (kernel, jobs, machines, bound) in [
-        ("flowshop 9 5 4 0", 9, 5, Bound::One),
-        ("flowshop 9 6 4 15", 9, 6, Bound::Two),
+        ("flowshop 9 5 4 0 0", 9, 5, Bound::One),
+        ("flowshop 9 6 4 15 0", 9, 6, Bound::Two),
         // Two jobs a lane.
-        ("flowshop 34 10 4 0", 34, 10, Bound::One),
+        ("flowshop 34 10 4 0 0", 34, 10, Bound::One),
     ] {
         for _ in 0..3 {
             let times = (0..jobs * machines).map(|_| rng.rand_range(1..60) as u32).collect();
