@@ -110,15 +110,17 @@ pub const ENTRY: Entry = Entry {
         // The other bound, in explore and evaluate mode.
         Probe::new("VFR10_10_2 --bound two", |level| probe("VFR10_10_2", 0, Bound::Two, level)),
         Probe::new("VFR10_5_6 as intervals", |level| {
-            let mut problem = searched(FOUND, 0, Bound::One, level)?;
-            problem.nodes = Nodes::Interval;
-            Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
+            probe_intervals(FOUND, Bound::One, ChildOrder::Bound, level)
+        }),
+        Probe::new("VFR10_5_6 as intervals by job", |level| {
+            probe_intervals(FOUND, Bound::One, ChildOrder::Job, level)
         }),
         // Bounded in parallel.
         Probe::new("VFR10_10_2 --bound two as intervals", |level| {
-            let mut problem = searched("VFR10_10_2", 0, Bound::Two, level)?;
-            problem.nodes = Nodes::Interval;
-            Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
+            probe_intervals("VFR10_10_2", Bound::Two, ChildOrder::Bound, level)
+        }),
+        Probe::new("VFR10_5_6 --bound two as intervals by job", |level| {
+            probe_intervals(FOUND, Bound::Two, ChildOrder::Job, level)
         }),
         // Finds a schedule.
         Probe::new(FOUND, |level| probe(FOUND, 1, Bound::One, level)).varying(),
@@ -149,6 +151,17 @@ fn searched(name: &'static str, more: i64, bound: Bound, level: Level) -> Result
 
 fn probe(name: &'static str, more: i64, bound: Bound, level: Level) -> Result<Check, String> {
     let problem = searched(name, more, bound, level)?;
+    Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
+}
+
+fn probe_intervals(
+    name: &'static str,
+    bound: Bound,
+    order: ChildOrder,
+    level: Level,
+) -> Result<Check, String> {
+    let mut problem = searched(name, 0, bound, level)?;
+    (problem.nodes, problem.order) = (Nodes::Interval, order);
     Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
 }
 
