@@ -4,7 +4,7 @@
 #
 #   ci/bench-flowshop.sh SUITE [TIME-LIMIT] [FILE]
 #
-# EVERY=10 runs only every tenth instance. A schedule better than the best known one, and than the one
+# ONLY='^VFR[678]' runs only instances whose names match, EVERY=10 only every tenth of them. A schedule better than the best known one, and than the one
 # of an earlier run, is written to docs/schedules.
 #
 # Suites: sample (24 of all kinds), taillard (ta001 to ta120), vrf and vrf-large (240 each), first-30
@@ -68,6 +68,9 @@ case $suite in
         ;;
 esac
 
+if [ -n "${ONLY:-}" ]; then
+    names=($(printf '%s\n' "${names[@]}" | grep -E "$ONLY"))
+fi
 if [ "${EVERY:-1}" -gt 1 ]; then
     names=($(printf '%s\n' "${names[@]}" | awk -v every="$EVERY" 'NR % every == 1'))
 fi

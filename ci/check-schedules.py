@@ -25,7 +25,9 @@ def value(suite, times, due, setups, order):
         last = job
     if suite == "flow-time":
         return sum(ends)
-    return ends[-1] if suite == "setups" else sum(max(0, e - due[j]) for e, j in zip(ends, order))
+    if suite in ("setups", "vrf-large"):
+        return ends[-1]
+    return sum(max(0, e - due[j]) for e, j in zip(ends, order))
 
 
 def taillard(number):
@@ -45,6 +47,20 @@ def taillard(number):
     return list(zip(*rows))
 
 
+def vallada(name):
+    """The times of an instance of Vallada, Ruiz and Framinan (2015), from their generator."""
+    with open(root / "problems/data/vrf-seeds.csv") as file:
+        state = next(int(row["seed"]) for row in csv.DictReader(file) if row["instance"] == name)
+    jobs, machines, _ = map(int, name[3:].split("_"))
+    times = []
+    for _ in range(jobs):
+        times.append([])
+        for _ in range(machines):
+            state = (134775813 * state + 1) % 2**32
+            times[-1].append(1 + state * 99 // 2**32)
+    return times
+
+
 def pyjobshop(suite, name):
     """Times, due dates and setup times of a file of PyJobShop."""
     folder = "TT-PFSP" if suite == "tardiness" else "SDST-PFSP"
@@ -59,21 +75,29 @@ def pyjobshop(suite, name):
     return [numbers[j * m : (j + 1) * m] for j in range(n)], due, setups
 
 
+def shop_of(suite, name):
+    """The times, due dates and setup times of an instance."""
+    if suite == "flow-time":
+        return taillard(int(name[2:])), [], []
+    return (vallada(name), [], []) if suite == "vrf-large" else pyjobshop(suite, name)
+
+
 best = {}
-for path, column in [
-    ("problems/data/flowshop-variants-best.csv", "flow time"),
-    ("docs/pyjobshop.csv", "best known"),
+for path, column, prefix in [
+    ("problems/data/flowshop-best.csv", "best known", "vrf-large/"),
+    ("problems/data/flowshop-variants-best.csv", "flow time", "flow-time/"),
+    ("docs/pyjobshop.csv", "best known", ""),
 ]:
     with open(root / path) as file:
         rows = [row for row in csv.DictReader(file) if row[column]]
-        best |= {row["instance"]: int(row[column]) for row in rows}
+        best |= {prefix + row["instance"]: int(row[column]) for row in rows}
 
 wrong = 0
 for path in sorted(root.glob("docs/schedules/*/*.txt")):
     suite, name = path.parent.name, path.stem
     order = [int(word) - 1 for word in path.read_text().split()]
-    shop = (taillard(int(name[2:])), [], []) if suite == "flow-time" else pyjobshop(suite, name)
-    known = best.get(name if suite == "flow-time" else f"{suite}/{name}", math.inf)
+    shop = shop_of(suite, name)
+    known = best.get(f"{suite}/{name}", math.inf)
     found = value(suite, *shop, order) if sorted(order) == list(range(len(shop[0]))) else None
     print(f"{suite} {name}: {found}, best known {known}")
     wrong += found is None or found >= known

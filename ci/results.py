@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 LIMIT = "60s"
-SUITES = ["flow-time", "no-wait", "setups", "tardiness"]
+SUITES = ["vrf-large", "flow-time", "no-wait", "setups", "tardiness"]
 HEAD = (
     "| shops | run | proven | above the best known | at it | below it | better than CP-SAT | "
     "than CP Optimizer |\n|---|---|---|---|---|---|---|---|\n"
@@ -28,14 +28,18 @@ with open(docs / "flowshop.csv") as file:
 
 
 def others(row):
-    """What is published about the instance of a row."""
+    """What PyJobShop published about the instance of a row, if anything."""
     name = row["instance"]
-    return published[name if "/" in name else f"{row['suite']}/{name}"]
+    return published.get(name if "/" in name else f"{row['suite']}/{name}", {})
 
 
 def shop(row):
     """Jobs and machines of the instance of a row."""
-    return int(others(row)["jobs"]), int(others(row)["machines"])
+    if row["instance"].startswith("VFR"):
+        jobs, machines, _ = row["instance"][3:].split("_")
+    else:
+        jobs, machines = others(row)["jobs"], others(row)["machines"]
+    return int(jobs), int(machines)
 
 
 def line(title, rows):
@@ -53,7 +57,7 @@ def line(title, rows):
             (int(row["value"]), int(other))
             for row in rows
             if row["value"] != "null"
-            and (other := others(row)[f"{engine} value"])
+            and (other := others(row).get(f"{engine} value"))
         ]
         better = sum(own < other for own, other in both)
         equal = sum(own == other for own, other in both)
