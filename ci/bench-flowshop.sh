@@ -4,8 +4,9 @@
 #
 #   ci/bench-flowshop.sh SUITE [TIME-LIMIT] [FILE]
 #
-# ONLY='^VFR[678]' runs only instances whose names match, EVERY=10 only every tenth of them. A schedule better than the best known one, and than the one
-# of an earlier run, is written to docs/schedules.
+# ONLY='^VFR[678]' runs only instances whose names match, EVERY=10 only every tenth of them.
+# A schedule better than the best known one, and than the one of an earlier run, is written to
+# docs/schedules.
 #
 # Suites: sample (24 of all kinds), taillard (ta001 to ta120), vrf and vrf-large (240 each), first-30
 # (ta001 to ta030 from scratch), optimum-10 (ta021 to ta030 from the optimum, bound one,
@@ -69,7 +70,8 @@ case $suite in
 esac
 
 if [ -n "${ONLY:-}" ]; then
-    names=($(printf '%s\n' "${names[@]}" | grep -E "$ONLY"))
+    names=($(printf '%s\n' "${names[@]}" | grep -E "$ONLY")) ||
+        { echo "no instance matches ONLY=$ONLY" >&2; exit 2; }
 fi
 if [ "${EVERY:-1}" -gt 1 ]; then
     names=($(printf '%s\n' "${names[@]}" | awk -v every="$EVERY" 'NR % every == 1'))

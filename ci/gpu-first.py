@@ -97,7 +97,7 @@ class Session:
         if limit < min(0.5, self.given.limit):
             self.missed.append(f"{self.stage}: {what}")
             return None
-        # A separate process group, so that all of it can be ended; files for output, so that nothing waits for a reader.
+        # A separate process group, so that all of it can be ended; files for output, so that nothing waits for readers.
         paths = [self.folder / f".{name}" for name in ("out", "err")]
         with open(paths[0], "wb") as out, open(paths[1], "wb") as err:
             start = time.monotonic()
@@ -191,7 +191,7 @@ def form_of(answer):
 
 
 def rate(answer, words):
-    """Nodes a second without set-up: branched ones for flowshop and ATSP, bounds for `two`, else placed or hashed ones."""
+    """Nodes a second without set-up: branched ones for flowshop and ATSP, bounds for `two`, otherwise placed or hashed."""
     key = "branched" if "solve" in words and "two" not in words else "bounded"
     searching = max(answer["seconds"] - answer["setup_seconds"], 1e-9)
     return round(int(answer["nodes"][key]) / searching)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Python package: lints, a wheel, and its tests in a fresh environment. Exits with 77 if there is no suitable Python.
+# The Python package: lints, a wheel, and its tests in a fresh environment. Exits with 77 without a suitable Python.
 set -euo pipefail
 cd "$(dirname "$0")/../python"
 

@@ -471,7 +471,7 @@ fn a_run_with_a_device_is_stopped_and_resumed() {
 fn stopped_and_resumed(problem: &dyn Problem, best: Option<i64>, name: &str) {
     let wanted = whole(problem, best.unwrap_or(i64::MAX));
     let scratch = Scratch::new(&format!("gpu-{name}"));
-    let mut limit = wanted.bounded / 80;
+    let mut limit = (wanted.bounded / 80).max(1);
     let mut settings = Settings { best, ..devices(1, &["emulated:explorers=4:budget=20"]) };
     settings.save = Some(scratch.save(Duration::from_millis(1)));
     for stops in 0.. {

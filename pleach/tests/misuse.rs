@@ -117,7 +117,7 @@ impl<const MOST: bool> Tree for Unbeatable<MOST> {
     }
 }
 
-/// As an optimum or a value to beat, it had no bound.
+/// As an optimum or as a value to beat, it used to have no bound.
 #[test]
 fn the_best_value_of_64_bits_is_its_own_bound() {
     let least = Solver::new(Unbeatable::<false>).threads(2).run().unwrap();

@@ -25,7 +25,7 @@ def bound(data: Any, at: int, room: int, value: int) -> Any:
 
 @native.expand(words=4, children=2, solution=63)
 def knapsack(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
-    """Take the next item or leave it; a node is how many are decided, room, value, and a bit for each taken."""
+    """Take the next item or leave it; a node has the items decided, room, value, and a bit for each item taken."""
     at, room, value = node[0], node[1], node[2]
     if at == len(data) // 3:
         found[native.SOLVED], found[native.VALUE] = 1, value

@@ -145,8 +145,8 @@ def solve(
 ) -> TreeResult | _run.Run[TreeResult]:
     """Search the whole tree of your own problem, and prove the result.
 
-    The interpreter expands one node at a time, so one thread searches unless `threads` says otherwise; more threads help
-    only where `expand` spends its time in code that releases the interpreter. `pleach.native` uses all cores.
+    The interpreter expands one node at a time, so one thread searches unless `threads` says otherwise; more threads
+    help only where `expand` spends its time in code that releases the interpreter. `pleach.native` uses all cores.
 
     best: search only for solutions better than this.
     blocking: whether to wait for the result; if not, a Run is returned at once.

@@ -1,4 +1,4 @@
-"""The permutation flowshop: jobs visit all machines in the same order, and all machines take jobs in one order."""
+"""The permutation flowshop: jobs visit all machines in the same order, and each machine takes them in the same order."""
 
 from __future__ import annotations
 

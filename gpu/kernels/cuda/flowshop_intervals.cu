@@ -58,8 +58,8 @@ struct Schedules {
     __device__ Schedules(const Launch &given, u32 explorer, Counts &to, Trail &memory)
         : launch(given), number(explorer), jobs(SIZE(given, 0)), machines(SIZE(given, 1)), branching(SIZE(given, 2)),
           ranking(given), reference(VALUE(given, 5)), times(address<u32>(given.tables)),
-          least(times + machines * jobs), best(given, 1, 1), counts(to), trail(memory), placed(0), left(~u64(0) >> (64 - jobs)), from(0),
-          stale(false) {
+          least(times + machines * jobs), best(given, 1, 1), counts(to), trail(memory), placed(0),
+          left(~u64(0) >> (64 - jobs)), from(0), stale(false) {
         trail.own[0] = 0;
         for (u32 i = 0; i < machines; ++i) {
             u32 sum = 0;

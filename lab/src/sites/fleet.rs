@@ -37,7 +37,7 @@ pub struct Fleet {
     pub handle_ns: u64,
     /// Time to read a message inside a site.
     pub handle_near_ns: u64,
-    /// Time between two looks of a working worker at its messages.
+    /// Time between two checks for messages by a working worker.
     pub poll_ns: u64,
     /// How long a site may be without a spare piece before it asks outside.
     pub low_ns: u64,

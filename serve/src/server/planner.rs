@@ -318,7 +318,7 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
                 "it runs in one process on the service's machine".into()
             }
             (Some(_), _) if job.is_alone() => {
-                "its root works alone so far: it prepares the search, or searches by layers".into()
+                "its root prepares the search, or searches by layers: joiners are assigned afterwards".into()
             }
             (Some(_), _) if job.is_full() => {
                 format!("it can keep no more than {} busy now", threads(job.view.workers))

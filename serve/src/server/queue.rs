@@ -30,7 +30,7 @@ const COMMAND: usize = 64 << 10;
 const KEY_LENGTH: usize = 200;
 /// The maximum number of files of a job.
 const FILES: usize = 1000;
-/// The minimum number of bytes for which a user's file counts.
+/// The number of bytes that a user's file counts for at least.
 const SMALLEST_FILE: u64 = 4096;
 
 impl Service {

@@ -207,7 +207,12 @@ impl Part {
 pub fn complete_parts(figure: &mut Table) {
     let common = match figure.remove("common") {
         Some(toml::Value::Table(common)) => common,
-        _ => Table::new(),
+        Some(other) => {
+            // Reading the figure refuses it.
+            figure.insert("common".into(), other);
+            Table::new()
+        }
+        None => Table::new(),
     };
     let parts = figure.get_mut("part").and_then(toml::Value::as_array_mut).into_iter().flatten();
     let mut complete: Vec<Table> = Vec::new();

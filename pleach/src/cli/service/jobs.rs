@@ -166,7 +166,8 @@ pub fn watch(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
 /// Says how a job without a result ended, and why.
 fn say_end(console: &Console<'_>, job: &JobView) {
     let why = job.error.as_ref().map_or(String::new(), |why| format!(": {why}"));
-    console.note(&format!("job {} is {}{why}", job.id, job.state.word()));
+    let is = if job.state == JobState::Cancelled { "is " } else { "" };
+    console.note(&format!("job {} {is}{}{why}", job.id, job.state.word()));
 }
 
 /// The exit code for the end of a job.

@@ -190,8 +190,8 @@ fn has_remark(title: &str) -> bool {
     parts(title).count() > 1
 }
 
-/// The number of the unit of time in the remarks of a title. A single letter in round brackets more likely tells machines
-/// apart, and so does a capital.
+/// The number of the unit of time in the remarks of a title. In the title of a column of times, a single letter in round
+/// brackets more likely tells machines apart; a capital does so in any title.
 pub fn unit_of(title: &str) -> Option<usize> {
     parts(title).skip(1).find_map(|part| {
         let word = part.trim_matches(|c: char| !c.is_alphanumeric());
