@@ -14,6 +14,9 @@ pub enum Failure {
     /// The machine failed: no more threads, or a full disk.
     #[error("{0}")]
     Machine(String),
+    /// This process was asked to leave before the search began.
+    #[error("{0}")]
+    Left(String),
     /// An output of a run that has ended cannot be written.
     #[error("{0}")]
     Unwritten(String),

@@ -154,7 +154,7 @@ pub struct SaveTimes<'a> {
 }
 
 impl<'a> SaveTimes<'a> {
-    /// From now on.
+    /// The first save is due `every` after this call.
     #[must_use]
     pub fn new(settings: &'a Settings) -> Self {
         Self { settings, saved: Instant::now(), answered: settings.save_now.before() }

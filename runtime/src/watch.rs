@@ -347,9 +347,10 @@ fn worker_snapshots(run_state: &RunState<'_>, first: usize) -> Vec<WorkerSnapsho
 
 /// The value that no solution can beat, if known.
 fn known_bound(run_state: &RunState<'_>, proven: i64) -> Option<i64> {
-    let bound = run_state.control().best().min(proven);
+    let best = run_state.control().best();
+    let bound = best.min(proven);
     let optimises = matches!(run_state.goal(), Goal::Minimise | Goal::Maximise);
-    let known = optimises && ![i64::MIN, i64::MAX].contains(&bound);
+    let known = optimises && (bound > i64::MIN || best == i64::MIN) && bound < i64::MAX;
     known.then(|| run_state.goal().value(bound))
 }
 

@@ -283,7 +283,7 @@ impl Peer {
         self.rejoin_counter(actions);
         let parked = self.asking.on_work(self.me, &self.place, &self.policy);
         parked.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
-        self.divide_again();
+        self.begin_round();
         self.serve_waiting(size, actions);
     }
 

@@ -48,7 +48,8 @@ impl Contents {
         // The preparation may have taken long.
         let least = state["least"].as_i64().unwrap_or(i64::MIN).max(problem.least_score());
         let bound = explorer.least_bound().unwrap_or(i64::MAX).max(least).min(checkpoint.best);
-        let known = optimises && ![i64::MIN, i64::MAX].contains(&bound);
+        let is_known = (bound > i64::MIN || checkpoint.best == i64::MIN) && bound < i64::MAX;
+        let known = optimises && is_known;
         let best = checkpoint.solution.as_ref().filter(|_| optimises);
         let mut counts = checkpoint.counts;
         // What is saved with a search that came after layers, or after another search.

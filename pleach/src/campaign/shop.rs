@@ -319,7 +319,9 @@ fn by_layers(
     let saved = Settings { save: begun.saved.save(true), ..settings.clone() };
     let mut times = SaveTimes::new(&saved);
     let mut saver = saved.save.as_ref().map(|save| {
-        let (fingerprint, run) = (new_fingerprint(problem), random_id());
+        let fingerprint = new_fingerprint(problem);
+        // The file that is replaced may be of this search, too.
+        let run = begun.resumed().map_or_else(random_id, |content| content.run);
         let unbegun = Content { fingerprint, run, ..Content::default() };
         Saver::new((save, ""), &unbegun, 1, begun.started)
     });
@@ -331,7 +333,8 @@ fn by_layers(
         }
         if stop.is_none() && Instant::now() >= due {
             due = Instant::now() + WATCH_EVERY;
-            let warning = saver.as_mut().filter(|_| times.is_due()).and_then(|saver| {
+            let saver = if times.is_due() { saver.as_mut() } else { None };
+            let warning = saver.and_then(|saver| {
                 let mut state = state_of(settings.best, progress.least.max(least), before, true);
                 (state["setup_s"], state["seed"]) = (json!(begun.before.1), json!(begun.seed()));
                 saver.set_about(begun.about(&state));

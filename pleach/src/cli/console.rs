@@ -122,6 +122,10 @@ impl<'a> Console<'a> {
                 self.note(&line);
                 BAD_USAGE
             }
+            Failure::Left(line) => {
+                self.note(&line);
+                STOPPED
+            }
             Failure::Inside(line) if self.own => {
                 self.note(&format!("{line}; the fault is most likely in this problem's own code"));
                 FAILED

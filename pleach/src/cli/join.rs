@@ -144,7 +144,7 @@ pub fn text_of_root(word: &str) -> Option<String> {
 /// Joins a search, once, and returns its command line with the workers of this process.
 pub fn early(at: &str, given: &FlagValues) -> Result<Line, Failure> {
     if OWN.get().is_none() {
-        let left = || Failure::Machine("left before the search began".into());
+        let left = || Failure::Left("left before the search began".into());
         let joined = join_search(at, given)?.ok_or_else(left)?;
         let cancel = interrupts();
         let order = joined.cluster.next_order(|| !cancel.is_cancelled())?;

@@ -31,7 +31,8 @@ pub fn read(text: &str) -> Result<Graph, String> {
         }
     }
     let (graph, said) = graph.ok_or(": no line p edge N M, expected a graph in DIMACS format")?;
-    // Some files list each edge in both directions, or announce it twice but list it once.
+    // Some files list each edge in both directions, or announce it twice but list it once. A file that was cut off after
+    // half of its edges looks like these.
     if ![lines, graph.edges(), 2 * graph.edges()].contains(&said) {
         return Err(format!(": {lines} edges, expected {said} as the line p announces"));
     }

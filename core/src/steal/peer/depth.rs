@@ -21,7 +21,7 @@ impl Peer {
 
     /// Begins to explore from the top of what has arrived, at a master and at the peer that divides the pool again.
     pub(super) fn begin_at_top(&mut self) {
-        if self.divides() {
+        if self.is_divider() {
             self.down_to = self.policy.second_cutoff;
         }
         if !self.is_master() {

@@ -23,15 +23,15 @@ impl Peer {
     /// Whether this peer gives away all its work, to the last node, and explores none of it.
     #[must_use]
     pub fn coordinates(&self) -> bool {
-        self.policy.coordinator && (self.me == 0 || self.divides()) && self.peers > 1
+        self.policy.coordinator && (self.me == 0 || self.is_divider()) && self.peers > 1
     }
 
     /// Whether this peer divides what peer 0 gives between all other peers.
-    pub(super) fn divides(&self) -> bool {
+    pub(super) fn is_divider(&self) -> bool {
         self.policy.divider(self.peers) == Some(self.me)
     }
 
-    /// The peers that get a part, where this one divides its work between all.
+    /// The peers that have a part, where this one divides its work between all: this one, too, unless it coordinates.
     fn takers(&self) -> Range<PeerId> {
         match self.policy.divider(self.peers) {
             Some(divider) if self.me < divider => divider..divider + 1,
@@ -85,15 +85,18 @@ impl Peer {
 
     /// Divides again what a coordinator has left once all others have had their part of it.
     pub(super) fn begin_next_round(&mut self) {
-        let all = || self.takers().len().saturating_sub(self.gone.len());
-        let takers = self.others.as_ref().map_or_else(all, Vec::len);
+        let is_present = |peer: &PeerId| match &self.others {
+            Some(others) => others.contains(peer),
+            None => !self.gone.contains(peer),
+        };
+        let takers = self.takers().filter(is_present).count();
         if self.coordinates() && self.asked_again.len() >= takers {
-            self.divide_again();
+            self.begin_round();
         }
     }
 
     /// Divides its work between all peers, those that have had their part of earlier work, too.
-    pub(super) fn divide_again(&mut self) {
+    pub(super) fn begin_round(&mut self) {
         self.served.clear();
         self.asked_again.drain(..).for_each(|thief| self.thieves.add(thief));
     }

@@ -117,7 +117,7 @@ impl Peer {
         self.begin_at_top();
         let parked = self.asking.on_work(from, &self.place, &self.policy);
         parked.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
-        self.divide_again();
+        self.begin_round();
         self.serve_waiting(size, actions);
     }
 

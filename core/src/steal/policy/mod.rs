@@ -208,7 +208,7 @@ impl Policy {
         policy
     }
 
-    /// The policy of the workers of a site, where this is the policy of the sites.
+    /// The policy of the workers of a site, where this is that of the whole run.
     #[must_use]
     pub fn inside_site(&self) -> Self {
         let inside = Self { end: Some(End::Counter), ..Self::default() };

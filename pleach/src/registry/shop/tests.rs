@@ -100,6 +100,9 @@ fn titles_say_what_columns_hold() {
         let shop = read(&format!("Job,M1,{titles}\nA,3,10,5\n")).unwrap();
         assert_eq!((shop.due, shop.releases), (Some(vec![10]), Some(vec![5])), "{titles}");
     }
+    // A plural is no unit.
+    let shop = read("Job,M1 [min],Deadline(s),Release date(s)\nA,3,10,5\n").unwrap();
+    assert_eq!((shop.due, shop.releases), (Some(vec![10]), Some(vec![5])));
     let shop = read("Job,Press (S),Press (h),Saw [min],Oven/Min.\nA,3,4,5,6\n").unwrap();
     assert_eq!(shop.machines, ["Press (S)", "Press (h)", "Saw [min]", "Oven/Min."]);
     // Names of several machines begin the header, or a single one.

@@ -193,6 +193,9 @@ fn has_remark(title: &str) -> bool {
 /// The number of the unit of time in the remarks of a title. In the title of a column of times, a single letter in round
 /// brackets more likely tells machines apart; a capital does so in any title.
 pub fn unit_of(title: &str) -> Option<usize> {
+    // 'Due date(s)' is a plural, 'Due (s)' has a unit.
+    let plural = title.split_once("(s)").filter(|(word, _)| word.ends_with(char::is_alphabetic));
+    let title = &plural.map_or_else(|| title.into(), |(word, rest)| format!("{word}{rest}"));
     parts(title).skip(1).find_map(|part| {
         let word = part.trim_matches(|c: char| !c.is_alphanumeric());
         if word.len() == 1 && part.ends_with(')') && column_of(title) == Column::Times {
