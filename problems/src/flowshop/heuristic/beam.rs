@@ -13,7 +13,7 @@ use super::super::node::Node;
 use super::super::tables::{Partial, Tables, Word};
 use super::super::tree::Flowshop;
 use super::anytime::{Found, Heuristic};
-use super::busy::{BusyFractions, MOST, busy};
+use super::busy::{BLOCK, BusyFractions, busy};
 use std::cmp::Ordering;
 
 /// Widths of the first beams, by variation; they double after each round through the weights.
@@ -28,8 +28,8 @@ const AROUND: [f32; 3] = [1.0, 2.0, 0.5];
 /// Nodes branched per call.
 const AT_ONCE: usize = 32;
 /// Rough cost of a pass over a block and of its idle times, in places of a schedule.
-const PASS: u64 = 2;
-const SHARES: u64 = 6;
+const PASS: u64 = 1;
+const SHARES: u64 = 2;
 
 /// A node of the beam.
 #[derive(Clone)]
@@ -83,9 +83,9 @@ pub struct Beam<K: Kernel> {
     frame: Frame<K::Word>,
     /// The penalty for a machine that is idle all the time, at weight 1 and with no job placed.
     unit: f32,
-    /// The weights of this round, and that of this beam among them.
+    /// The weights of this round, and the place of this beam's.
     weights: Vec<f32>,
-    beam: usize,
+    at_weight: usize,
     /// The best weight of this round so far, after the jobs left where its beam ended, and the makespan.
     round_best: Option<((usize, u32), f32)>,
     width: usize,
@@ -114,7 +114,7 @@ impl<K: Kernel> Beam<K> {
         base.fill(&tables, 0..flowshop.instance.jobs() as u16, Self::LANES);
         let mut frame = Frame::new(tables.room);
         frame.renew(0, &base, Self::LANES);
-        let busy_fractions = BusyFractions::new(&tables, K::JOBS);
+        let busy_fractions = BusyFractions::new(&tables);
         // Found by experiment: the mean time, times the square of the machines, divided by the
         // jobs.
         let (jobs, machines) = (tables.jobs() as f32, tables.width as f32 / 2.0);
@@ -135,7 +135,7 @@ impl<K: Kernel> Beam<K> {
             frame,
             unit,
             weights: weights.to_vec(),
-            beam: 0,
+            at_weight: 0,
             round_best: None,
             width,
             widest,
@@ -183,22 +183,26 @@ impl<K: Kernel> Beam<K> {
         self.frame.choose(back, 0);
         let side = usize::from(back);
         let left = (self.left - 1) as f32 / self.base.jobs.len() as f32;
-        let weight = self.weights[self.beam] * self.unit * left;
+        let weight = self.weights[self.at_weight] * self.unit * left;
         let other = self.tables.width as f32 - busy(1 - side, &partial.ends, worked);
         // The same on every code path, whatever its block size.
-        let blocks = self.base.jobs.len().div_ceil(MOST) as u64;
+        let blocks = self.base.jobs.len().div_ceil(BLOCK) as u64;
         let places = PASS * blocks + SHARES * blocks.min(sum.n_open[side].into());
         self.work += places * self.tables.width as u64 / 2;
-        for (i, block) in self.frame.blocks.iter().enumerate() {
-            if block.open == 0 {
+        for (i, blocks) in self.frame.blocks.chunks(BLOCK / K::JOBS).enumerate() {
+            if blocks.iter().all(|block| block.open == 0) {
                 continue;
             }
-            let busy = self.busy_fractions.busy((side, i), &partial.ends, worked);
-            for lane in (side..Self::LANES).step_by(2).filter(|lane| block.open >> lane & 1 == 1) {
-                let rank = block.bounds[lane].wide() as f32 + weight * (other - busy[lane / 2]);
-                if rank < self.limit {
-                    let lane = (i * Self::LANES + lane) as u32;
-                    self.candidates.push(Candidate { rank, parent: at as u32, lane, back });
+            let busy = self.busy_fractions.busy(self.kernel, (side, i), &partial.ends, worked);
+            for (nth, (block, busy)) in blocks.iter().zip(busy.chunks(K::JOBS)).enumerate() {
+                let first = 2 * BLOCK * i + Self::LANES * nth;
+                let lanes = (side..Self::LANES).step_by(2);
+                for lane in lanes.filter(|lane| block.open >> lane & 1 == 1) {
+                    let rank = block.bounds[lane].wide() as f32 + weight * (other - busy[lane / 2]);
+                    if rank < self.limit {
+                        let lane = (first + lane) as u32;
+                        self.candidates.push(Candidate { rank, parent: at as u32, lane, back });
+                    }
                 }
             }
         }
@@ -255,20 +259,20 @@ impl<K: Kernel> Beam<K> {
 
     /// Prepares the next beam after one that ended with this schedule, or without any. The further a beam comes without
     /// one, the better its weight.
-    fn next(&mut self, found: Option<&Found>) {
-        let weight = self.weights[self.beam];
+    fn begin_next_beam(&mut self, found: Option<&Found>) {
+        let weight = self.weights[self.at_weight];
         let reached = found.map_or((self.left, u32::MAX), |&(_, makespan)| (0, makespan));
         if self.round_best.is_none_or(|(best, _)| reached < best) {
             self.round_best = Some((reached, weight));
         }
-        self.beam += 1;
+        self.at_weight += 1;
         if !self.cut {
             self.width = self.widest + 1;
-        } else if self.beam == self.weights.len()
+        } else if self.at_weight == self.weights.len()
             && let Some((_, best)) = self.round_best.take()
         {
             self.weights = AROUND.map(|factor| factor * best).to_vec();
-            self.beam = 0;
+            self.at_weight = 0;
             self.width *= 2;
         }
         self.restart();
@@ -293,7 +297,7 @@ impl<K: Kernel> Heuristic for Beam<K> {
             return None;
         }
         let found = self.complete();
-        self.next(found.as_ref());
+        self.begin_next_beam(found.as_ref());
         found.filter(|&(_, makespan)| makespan < best)
     }
 
