@@ -320,8 +320,9 @@ fn by_layers(
     let mut times = SaveTimes::new(&saved);
     let mut saver = saved.save.as_ref().map(|save| {
         let fingerprint = new_fingerprint(problem);
-        // The file that is replaced may be of this search, too.
-        let run = begun.resumed().map_or_else(random_id, |content| content.run);
+        // The file that is replaced may be of this search, too. Another value to beat makes it another search.
+        let same = begun.resumed().filter(|content| to_beat >= content.best);
+        let run = same.map_or_else(random_id, |content| content.run);
         let unbegun = Content { fingerprint, run, ..Content::default() };
         Saver::new((save, ""), &unbegun, 1, begun.started)
     });

@@ -128,7 +128,7 @@ impl Job {
         self.kind == CommandKind::Search
     }
 
-    /// Whether its root works alone so far: it prepares the search, or searches by layers, which begin again on a resume.
+    /// Whether its root works alone so far: it prepares the search, or searches by layers, which a resumed search begins again.
     pub fn is_alone(&self) -> bool {
         self.root.as_ref().is_some_and(|root| root.workers == Some(0))
     }

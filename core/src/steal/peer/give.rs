@@ -31,7 +31,7 @@ impl Peer {
         self.policy.divider(self.peers) == Some(self.me)
     }
 
-    /// The peers that have a part, where this one divides its work between all: this one, too, unless it coordinates.
+    /// The peers that have a part, where this one divides its work between all, including itself unless it coordinates.
     fn takers(&self) -> Range<PeerId> {
         match self.policy.divider(self.peers) {
             Some(divider) if self.me < divider => divider..divider + 1,

@@ -273,6 +273,7 @@ fn faults_are_placed() {
         ("Job;Saw, s;Oven;Drill [h]\nA;3;4;5\n", ", column 'Drill [h]': another unit than in"),
         // The letter of a date used to be taken for that of a machine.
         ("Job;Saw (min);Due (h)\nA;30;2\n", ", column 'Due (h)': another unit than in"),
+        ("Job;Saw [min];Release(s)\nA;30;2\n", ", column 'Release(s)': another unit than in"),
         ("# Machine,J1,J2\nSaw,3,4\nOven,5,6\n", ", line 1: could be a comment or a header;"),
         ("# Job,Saw [min],Oven [h]\nA,30,2\nB,45,1\n", ", line 1: could be a comment or a header;"),
         ("Part,Job No,Saw\nA,1,3\n", ", line 1, column 'Job No': could be names of jobs;"),

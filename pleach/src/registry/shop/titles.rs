@@ -193,8 +193,11 @@ fn has_remark(title: &str) -> bool {
 /// The number of the unit of time in the remarks of a title. In the title of a column of times, a single letter in round
 /// brackets more likely tells machines apart; a capital does so in any title.
 pub fn unit_of(title: &str) -> Option<usize> {
-    // 'Due date(s)' is a plural, 'Due (s)' has a unit.
-    let plural = title.split_once("(s)").filter(|(word, _)| word.ends_with(char::is_alphabetic));
+    // 'Due date(s)' is a plural, 'Due(s)' has a unit.
+    let is_noun = |word: &str| {
+        ["date", "time", "deadline"].iter().any(|noun| word.to_lowercase().ends_with(noun))
+    };
+    let plural = title.split_once("(s)").filter(|(word, _)| is_noun(word));
     let title = &plural.map_or_else(|| title.into(), |(word, rest)| format!("{word}{rest}"));
     parts(title).skip(1).find_map(|part| {
         let word = part.trim_matches(|c: char| !c.is_alphanumeric());

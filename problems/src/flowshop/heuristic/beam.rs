@@ -1,11 +1,11 @@
 //! [`Beam`]: iterative beam search from both ends, with growing width.
 //!
-//! Based on Libralesso, Focke, Secardin and Jost (2022), "Iterative beam search algorithms for the
-//! permutation flowshop". Each level keeps the most promising of all children of the level before.
-//! A node branches at the end with fewer children below the incumbent. Children are ranked by
-//! their bound plus a penalty for idle machines, which shrinks as fewer jobs are left. As in their
-//! guides, it counts the fraction of time that machines are idle, not the idle time itself. How much that weighs is
-//! learnt: narrow beams try a range of weights, and wider ones follow the best.
+//! Based on Libralesso, Focke, Secardin and Jost (2022), "Iterative beam search algorithms for the permutation
+//! flowshop". Each level keeps the most promising of all children of the level before. A node branches at the end
+//! with fewer children below the incumbent. Children are ranked by their bound plus a penalty for idle machines,
+//! which shrinks as fewer jobs are left. As in their guides, it counts the fraction of time that machines are idle,
+//! not the idle time itself. How much that weighs is learnt: narrow beams try a range of weights, and wider ones
+//! follow the best.
 
 use super::super::frame::{Base, Frame};
 use super::super::kernel::{BlockStats, Kernel, Limits};
