@@ -237,7 +237,8 @@ fn leases_with_leaves_of_others_are_refused() {
     assert_eq!(resumed(&all[..2], &all[..2]).unwrap().counts.total, 14_200);
     for (given, latest) in [(&all[..], &all[..1]), (&all[..1], &all[..2])] {
         let why = resumed(given, latest).unwrap_err();
-        let shown = "its content cannot be read: a value is out of range";
+        let shown =
+            "the checkpoint cannot be resumed: its content cannot be read: a value is out of range";
         assert!(matches!(why, RunError::Resume(_)) && why.to_string() == shown, "{why}");
     }
 }
